@@ -6,8 +6,8 @@
 // page, and two thirds of their speed where it stands 16 to 31 octets behind. When nothing else is
 // in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So
 // memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body
-// that begins with a page is slow to send. A body that does not go there directly is copied once
-// more, by code that is quick everywhere.
+// that begins with a page is slow to send. A body that is not received there directly is copied
+// once more, by code that is quick everywhere.
 #pragma once
 
 #include <algorithm>
@@ -66,10 +66,6 @@ inline copy_speed speed_of_sending(std::size_t frame) noexcept {
     if (page - frame - 1 < slow_distance)
         return copy_speed::slow;
     return frame < room_left - slow_distance ? copy_speed::varies : copy_speed::quick;
-}
-/// Whether sending a large body from there is slow.
-inline bool is_slow_to_send(const void *body) noexcept {
-    return speed_of_sending(offset_of_frame(body)) == copy_speed::slow;
 }
 
 /// So many blocks are written alone before the rest of a frame, and each of them brings the rest

@@ -63,8 +63,6 @@ struct batching {
         1024 * 1024;                             // a sender in a stream writes for itself once it has so much
     std::size_t written_alone_from = 16 * 1024;  // or a body of this size
     std::size_t piece = 0;  // and leaves what is more than some of these for the next time; 0: writes all
-    // A plain tcp connection: the kernel copies bodies where they lie, and from some places slowly.
-    bool kernel_reads_bodies = false;
     std::size_t shared_memory =
         0;  // ZMQ_ASIO_IPC_SHARED_MEMORY: octets for each direction in a stream, 0 = none
     std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit

@@ -46,7 +46,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
       reference_threshold(options.sizes.out_writev_threshold),
       senders_batch_size(short_size(options.sizes.senders_batch_size)),
       written_alone_from(short_size(options.sizes.written_alone_from)),
-      piece(short_size(options.sizes.piece)), kernel_reads_bodies(options.sizes.kernel_reads_bodies),
+      piece(short_size(options.sizes.piece)),
       newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {
     if (options.conflate)
         return;

@@ -89,7 +89,6 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t written_alone_from;
     const std::uint32_t piece;
-    const bool kernel_reads_bodies;
     std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
     std::atomic<bool> is_read_on{false};      // by an end that is closed
     std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's

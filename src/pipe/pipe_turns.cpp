@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/kernel_copy.hpp"
 #include "core/platform.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/room_wait.hpp"
@@ -255,8 +254,7 @@ struct sender::body_facts {
 
 error sender::write_last_large(byte_span body) noexcept {
     writing turn;
-    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
-        !(out_->kernel_reads_bodies && kernel_copy::is_slow_to_send(body.data())))
+    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection)
         turn = try_take_turn();
     if (turn) {
         chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})

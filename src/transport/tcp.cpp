@@ -450,12 +450,6 @@ public:
     constexpr ~tcp_transport() override {}
     const char *scheme() const noexcept override { return "tcp"; }
 
-    batching sizes(const tuning &knobs, const settings &options) const noexcept override {
-        batching result = transport::sizes(knobs, options);
-        result.kernel_reads_bodies = true;
-        return result;
-    }
-
     error check_connect(const std::string &address, const settings &options) const noexcept override {
         try {
             tcp_remote_address to, proxy;

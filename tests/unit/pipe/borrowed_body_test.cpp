@@ -118,38 +118,6 @@ TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {
     EXPECT_EQ(connection.from_application, sent.size());
 }
 
-struct slowly_copied_body : borrowed_body {
-    slowly_copied_body() {
-        place = test::placed_memory(body.size(), 0);
-        body = {place.data(), body.size()};
-        fill();
-    }
-    /// How many octets of it went out from where it stands.
-    std::size_t from_there(const batching &sizes) {
-        pipe_ends through = make_pipe(chunk_pool::make(), {.sizes = sizes});
-        narrow_connection to{*through.second};
-        to.room = SIZE_MAX;
-        to.application = place.text();
-        through.first->set_pace(&own_pace);
-        EXPECT_EQ(through.first->write_last_large(place.octets()), error::none);
-        through.first->publish();
-        if (writing turn = through.second->take_turn()) {
-            EXPECT_EQ(to.write_now(turn, connection_port::occasion::any), connection_port::written::all);
-        }
-        EXPECT_EQ(to.wire, wire_of(std::string(place.text())));
-        return to.from_application;
-    }
-};
-
-TEST_F(slowly_copied_body, is_copied_first_where_the_kernel_reads_bodies) {
-    batching sizes;
-    sizes.piece = tcp_piece;
-    EXPECT_EQ(from_there(sizes), place.text().size()) << "over tls, which makes records of it";
-    sizes.kernel_reads_bodies = true;
-    EXPECT_EQ(from_there(sizes), 0u);
-    EXPECT_EQ(from_there({}), place.text().size()) << "over ipc";
-}
-
 TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
     const std::string sent(place.text());
     for (const std::size_t room : {0u, 1u, 9u, 10u, 123'456u, 400'008u}) {
