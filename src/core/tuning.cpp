@@ -79,11 +79,6 @@ bool is_directory(const char *path) noexcept {
     return ::stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/// A limit that is there already, and is stricter, stays.
-void limit_writes(batching &sizes, std::size_t most) noexcept {
-    sizes.tcp_max_transfer = sizes.tcp_max_transfer ? std::min(sizes.tcp_max_transfer, most) : most;
-}
-
 }  // namespace
 
 tuning read_tuning(environment_lookup lookup) {
@@ -130,9 +125,8 @@ void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size
     }
 }
 
-void fit_send_buffer(batching &sizes, int send_buffer) noexcept {
-    if (send_buffer >= 0 && send_buffer < send_buffer_of_a_packet)
-        limit_writes(sizes, std::max(static_cast<std::size_t>(send_buffer), least_send_buffer));
+void limit_writes(batching &sizes, std::size_t most) noexcept {
+    sizes.tcp_max_transfer = sizes.tcp_max_transfer ? std::min(sizes.tcp_max_transfer, most) : most;
 }
 
 tuning read_tuning() {

@@ -23,27 +23,6 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 /// Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
-/// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise;
-/// the system doubles it. By itself it takes 2.5 MiB there, and small messages have left the caches
-/// before they are read.
-constexpr int send_buffer_within_machine = 128 * 1024;
-/// The size while bodies of at least `large_body_within_machine` are on their way: they leave the
-/// caches anyway, and a buffer that is full makes their sender wait. It is small again after so
-/// many writes without one, once what is in it fits.
-constexpr int large_send_buffer_within_machine = 1024 * 1024;
-constexpr std::size_t large_body_within_machine = 128 * 1024;
-constexpr int writes_until_small_send_buffer = 16;
-/// Instead of that size where each body takes its writer as long as a sealed one: a writer that
-/// waits for room seals nothing meanwhile.
-constexpr std::size_t large_sealed_body_within_machine = 32 * 1024;
-
-/// A tcp connection with a ZMQ_SNDBUF below this is given no more than that in one write, half of
-/// what the system makes of it. A write that fills such a buffer goes out as one packet, which is
-/// less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms for
-/// another before it acknowledges it, and this side has no room for one.
-constexpr int send_buffer_of_a_packet = 34 * 1024;
-constexpr std::size_t least_send_buffer = 2048;  // less than half of the least that the system makes
-
 /// Octets of one write that show that the sender is in a stream, and writes for itself.
 constexpr std::size_t part_of_a_stream = 8 * 1024;
 
@@ -71,8 +50,8 @@ struct batching {
 /// The sizes of a socket that has set its own (0: has not), as near to it as the limits allow.
 void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size) noexcept;
 
-/// Those of a tcp connection whose socket has set ZMQ_SNDBUF, or -1.
-void fit_send_buffer(batching &sizes, int send_buffer) noexcept;
+/// No write is larger than this from now on. A limit that is there already, and is stricter, stays.
+void limit_writes(batching &sizes, std::size_t most) noexcept;
 
 /// The amount that is written on stderr; each level has those before it.
 enum class log_level { none, error, warn, info, debug };

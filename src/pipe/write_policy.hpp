@@ -50,7 +50,7 @@ inline constexpr std::size_t largest_to_write = 1024 * 1024;
 /// less, and the I/O thread can sleep.
 inline constexpr std::size_t most_pieces_to_fill = 3;
 
-/// A larger body may not fit into a stream within one machine (send_buffer_within_machine) at once.
+/// A larger body may not fit into a stream within one machine (local_tcp in transport) at once.
 inline constexpr std::size_t most_pieces_without_waits = 2;
 
 enum class senders_part {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "core/kernel_copy.hpp"
 #include "pipe/in_band.hpp"
 
 namespace zlink {
@@ -273,8 +272,8 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
             return false;
         out.large_room = std::min(next.octets, most_octets_in_read);
         out.ranges[out.count++] = {next.begin, out.large_room};
-        if (large.is_where_reading_is_slow())
-            go_round(out, free);
+        if (large.is_elsewhere())
+            go_round(out, large.elsewhere(), free);
         if (out.large_room < large.missing()) {
             out.room = 0;
             return true;
@@ -285,16 +284,21 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
 }
 
 /// Has the octets of the frame under way come by the end of what is free, to be copied from there
-/// while they are in the cache.
-void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
-    constexpr std::size_t left = read_beside_large + kernel_copy::page;
+/// while they are in the cache, if reading them straight to where the body begins is slow.
+void inbound::go_round(places &out, const std::uint8_t *body, std::span<std::uint8_t> free) noexcept {
+    constexpr std::size_t page = 4096;
+    constexpr std::size_t left = read_beside_large + page;
     if (free.size() <= left)
         return;
     iovec &large = out.ranges[0];
+    const std::size_t room = std::min(out.large_room, free.size() - left);
+    std::uint8_t *const last = free.data() + free.size() - room;
+    const std::optional<std::size_t> before = stream_.way_round(body, large.iov_base, last);
+    if (!before)
+        return;
     out.round_to = static_cast<std::uint8_t *>(large.iov_base);
-    large.iov_len = out.large_room = std::min(out.large_room, free.size() - left);
-    std::uint8_t *const last = free.data() + free.size() - out.large_room;
-    large.iov_base = last - kernel_copy::octets_behind_a_quick_place(last, out.round_to);
+    large = {last - *before, room};
+    out.large_room = room;
     out.room = std::min(out.room, read_beside_large);
 }
 

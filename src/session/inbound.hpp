@@ -155,7 +155,7 @@ private:
     found read_with(conversation *peer, block_ref &scratch) noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
-    static void go_round(places &out, std::span<std::uint8_t> free) noexcept;
+    void go_round(places &out, const std::uint8_t *body, std::span<std::uint8_t> free) noexcept;
     void take_large(conversation *peer) noexcept;
     void feed_frames(conversation *peer) noexcept;
     void feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,

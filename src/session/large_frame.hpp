@@ -16,7 +16,6 @@
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/frame.hpp"
-#include "core/kernel_copy.hpp"
 
 namespace zlink {
 
@@ -41,9 +40,7 @@ public:
     /// take_body() or forget().
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
-    bool is_where_reading_is_slow() const noexcept {
-        return elsewhere_ && kernel_copy::is_slow_to_receive(elsewhere_);
-    }
+    const std::uint8_t *elsewhere() const noexcept { return elsewhere_; }
     /// Goes on in memory of its own. False when that is short: forget().
     bool move_to_own_memory(chunk_pool &pool) noexcept;
     /// Takes a frame that is whole there: it is no more under way.

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/platform.hpp"
-#include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
 
 #ifndef SO_BUF_LOCK
@@ -58,38 +59,6 @@ bool get_address(const sockaddr *from, ip_address &out) noexcept {
     out.is_v6 = !IN6_IS_ADDR_V4MAPPED(&a);
     std::memcpy(out.octets, out.is_v6 ? a.s6_addr : a.s6_addr + 12, out.is_v6 ? 16 : 4);
     return true;
-}
-
-/// Whether both ends of a connection have the same address: what is sent stays on this machine.
-bool is_within_machine(int descriptor) noexcept {
-    const auto get = [descriptor](auto *ask, ip_address &out) {
-        sockaddr_storage end{};
-        socklen_t size = sizeof end;
-        sockaddr *const address = reinterpret_cast<sockaddr *>(&end);
-        return ask(descriptor, address, &size) == 0 && get_address(address, out);
-    };
-    ip_address here, there;
-    return get(::getsockname, here) && get(::getpeername, there) && here == there;
-}
-
-/// BBR holds octets back by the clock, for a way between machines that there is none of here. Any
-/// other congestion control is left as it is.
-void do_without_bbr(int descriptor) noexcept {
-    constexpr std::string_view bbr = "bbr", each_system_has_it = "reno";
-    char name[16] = {};
-    socklen_t size = sizeof name;
-    if (::getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 &&
-        std::string_view(name, bbr.size()) == bbr)
-        ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, each_system_has_it.data(),
-                     each_system_has_it.size());
-}
-
-/// The system may have given less than was asked for.
-void let_send_buffer_grow(int descriptor) noexcept {
-    constexpr int of_sending = 1;  // SOCK_SNDBUF_LOCK; the other one belongs to ZMQ_RCVBUF
-    int fixed = 0;
-    if (get_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed))
-        set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed & ~of_sending);
 }
 
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
@@ -169,14 +138,8 @@ void reset_when_closed(int descriptor) noexcept {
 }
 
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
-connection_traits set_up_tcp_connection(int descriptor, const settings &options) noexcept {
+void set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    connection_traits traits{.is_within_machine = is_within_machine(descriptor)};
-    traits.is_sized = traits.is_within_machine && options.send_buffer < 0;
-    if (traits.is_within_machine)
-        do_without_bbr(descriptor);
-    if (traits.is_sized)
-        resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)
         set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
     if (options.tcp_keepalive == 1) {
@@ -189,14 +152,48 @@ connection_traits set_up_tcp_connection(int descriptor, const settings &options)
     }
     if (options.tcp_max_retransmit_ms > 0)
         set_int(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_max_retransmit_ms);
-    return traits;
 }
 
-void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
-    set_int(descriptor, SOL_SOCKET, SO_SNDBUF,
-            for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
-    if (for_large_bodies)
-        let_send_buffer_grow(descriptor);
+void set_send_buffer(int descriptor, int octets) noexcept {
+    set_int(descriptor, SOL_SOCKET, SO_SNDBUF, octets);
+}
+
+bool is_within_machine(int descriptor) noexcept {
+    const auto get = [descriptor](auto *ask, ip_address &out) {
+        sockaddr_storage end{};
+        socklen_t size = sizeof end;
+        sockaddr *const address = reinterpret_cast<sockaddr *>(&end);
+        return ask(descriptor, address, &size) == 0 && get_address(address, out);
+    };
+    ip_address here, there;
+    return get(::getsockname, here) && get(::getpeername, there) && here == there;
+}
+
+void do_without_bbr(int descriptor) noexcept {
+    constexpr std::string_view bbr = "bbr", each_system_has_it = "reno";
+    char name[16] = {};
+    socklen_t size = sizeof name;
+    if (::getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 &&
+        std::string_view(name, bbr.size()) == bbr)
+        ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, each_system_has_it.data(),
+                     each_system_has_it.size());
+}
+
+void let_send_buffer_grow(int descriptor) noexcept {
+    constexpr int of_sending = 1;  // SOCK_SNDBUF_LOCK; the other one belongs to ZMQ_RCVBUF
+    int fixed = 0;
+    if (get_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed))
+        set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed & ~of_sending);
+}
+
+std::size_t unconfirmed_octets(int descriptor) noexcept {
+    int family = AF_UNSPEC;
+    int octets = 0;
+    // SIOCOUTQ tells of a local socket what the peer has not read, and that stays readable.
+    if (!get_int(descriptor, SOL_SOCKET, SO_DOMAIN, family) || family == AF_UNIX ||
+        ::ioctl(descriptor, SIOCOUTQ, &octets) != 0)
+        return 0;
+    return static_cast<std::size_t>(octets);
 }
 
 error connect_result(int descriptor) noexcept {

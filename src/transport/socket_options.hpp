@@ -36,17 +36,20 @@ void allow_address_reuse(int descriptor) noexcept;
 /// A tcp connection that is closed after this leaves nothing behind, no address that is in use for
 /// a while.
 void reset_when_closed(int descriptor) noexcept;
-struct connection_traits {
-    bool is_within_machine = false;
-    bool is_sized = false;  // its send buffer
-};
-/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where
-/// both ends are on this machine it has no BBR, and a small send buffer if the application has not
-/// chosen one.
-connection_traits set_up_tcp_connection(int descriptor, const settings &options) noexcept;
-/// For a connection whose send buffer that is: sized for large bodies, and the system's to make
-/// larger, or small again.
-void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
+/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission.
+void set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+/// Whether both ends of a tcp connection have the same address: what is sent stays on this machine.
+bool is_within_machine(int descriptor) noexcept;
+/// BBR holds octets back by the clock, for a way between machines that there is none of here. Any
+/// other congestion control is left as it is.
+void do_without_bbr(int descriptor) noexcept;
+/// The system doubles it, and leaves it as it is from then on.
+void set_send_buffer(int descriptor, int octets) noexcept;
+/// The system may have given less than was asked for.
+void let_send_buffer_grow(int descriptor) noexcept;
+/// Octets written to a tcp connection that the peer's system has not confirmed. 0 where the socket
+/// is a local one.
+std::size_t unconfirmed_octets(int descriptor) noexcept;
 /// Why a connect in progress ended: none when it succeeded.
 error connect_result(int descriptor) noexcept;
 

@@ -17,8 +17,8 @@
 #include "transport/endpoint.hpp"
 #include "transport/socket_calls.hpp"
 #include "transport/socket_listener.hpp"
-#include "transport/socket_stream.hpp"
 #include "transport/socks5.hpp"
+#include "transport/tcp_stream.hpp"
 
 namespace zlink {
 
@@ -73,8 +73,9 @@ error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &
 
 error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
                       const settings &options, std::unique_ptr<stream> &out) {
-    const connection_traits traits = set_up_tcp_connection(socket.get(), options);
-    return socket_stream::make(io, std::move(socket), print_host(peer, length), traits, out);
+    set_up_tcp_connection(socket.get(), options);
+    const local_tcp local = local_tcp::set_up(socket.get(), options);
+    return tcp_stream::make(io, std::move(socket), print_host(peer, length), local, out);
 }
 
 /// Why a connect in progress ended: none when there is a peer. A port that nobody listens on can be

@@ -1,6 +1,8 @@
 // The table of transports by their schemes; see transport.hpp.
 #include "transport/transport.hpp"
 
+#include "transport/local_tcp.hpp"
+
 namespace zlink {
 
 /// Those of a stream over tcp, whatever is between.

@@ -94,6 +94,14 @@ public:
     /// Whether a write that found the stream full goes on when there is input, and room is of no
     /// use before. wait_writable() waits for what it takes. Any thread.
     virtual bool awaits_input() const noexcept { return false; }
+    /// Says of a large body, read into memory that begins at `body`, whether that is slow. Then it
+    /// is read by way of other memory, and the answer is how many octets before `by`, less than a
+    /// page, a read has to begin there that goes on at `next`. Called by the thread that reads.
+    virtual std::optional<std::size_t> way_round(const void *body, const void *next,
+                                                 const void *by) const noexcept {
+        (void)body, (void)next, (void)by;
+        return {};
+    }
     /// Asks for one on_stream_readable() when a read would not fail with again, or a little early
     /// where nobody has read to the end. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;

@@ -1,5 +1,5 @@
 // Memory that stands where a test wants it within a page: how the system copies depends on that
-// (core/kernel_copy.hpp).
+// (transport/kernel_copy.hpp).
 #pragma once
 
 #include <cstddef>

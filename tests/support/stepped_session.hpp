@@ -18,6 +18,7 @@
 #include "script.hpp"
 #include "session/session.hpp"
 #include "short_heap.hpp"
+#include "transport/kernel_copy.hpp"
 #include "virtual_loop.hpp"
 
 namespace zlink::test {
@@ -44,6 +45,7 @@ struct stream_state {
     error introduction = error::none;
     bool may_be_leased = true;
     bool holds_input = false;
+    bool is_of_the_system = false;  // which reads into some memory slowly
     std::size_t messages_about_keys =
         0;  // in front of the rest of the input, of which each read in vain takes one
     std::size_t unconfirmed = 0;
@@ -121,6 +123,12 @@ public:
         if (octets == 0 && !ranges.empty())
             return {0, failed(state_.write_failure) ? state_.write_failure : error::again};
         return {octets};
+    }
+    std::optional<std::size_t> way_round(const void *body, const void *next,
+                                         const void *by) const noexcept override {
+        if (!state_.is_of_the_system || !kernel_copy::is_slow_to_receive(body))
+            return {};
+        return kernel_copy::octets_behind_a_quick_place(by, next);
     }
     void expect_sealed_bodies() noexcept override { state_.expects_sealed_bodies = true; }
     std::size_t unconfirmed() noexcept override { return state_.unconfirmed; }

@@ -88,6 +88,7 @@ TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slo
     for (const std::size_t offset : {10u, 16u, 24u, 9u, 25u, 64u}) {
         SCOPED_TRACE(offset);
         offering it;
+        it.state.is_of_the_system = true;
         it.state.input = wire;
         it.state.most_in_read = 20'000;
         it.place = placed_memory(body.size(), offset);
@@ -106,6 +107,20 @@ TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slo
         EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::filled);
         EXPECT_EQ(it.place.text(), body);
     }
+}
+
+TEST(inbound, reads_straight_into_memory_where_the_stream_copies_by_itself) {
+    const octets body = body_of(400'000);
+    offering it;
+    it.state.input = message(body);
+    it.place = placed_memory(body.size(), 16);
+    it.in.offer(it.place.octets());
+    while (it.state.taken < it.state.input.size())
+        ASSERT_TRUE(it.in.read_now(it.borrowers));
+    const void *const to = it.state.last_read.front().iov_base;
+    EXPECT_TRUE(to >= it.place.data() && to < it.place.data() + body.size());
+    EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::filled);
+    EXPECT_EQ(it.place.text(), body);
 }
 
 TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 
 #include "core/reason.hpp"
+#include "placed_memory.hpp"
 #include "support/transport_bench.hpp"
 #include "transport/socket_options.hpp"
 
@@ -148,6 +149,14 @@ TEST_F(ipc_test, takes_a_path_over_from_who_listens_there) {
     const auto first = std::move(bench.listening);
     bench.listen(path);
     serve(path);
+}
+
+TEST_F(ipc_test, reads_bodies_straight_wherever_they_are_to_stand) {
+    bench.listen(in_folder("socket"));
+    const outcome near = bench.dial(in_folder("socket"));
+    ASSERT_TRUE(near.bytes);
+    placed_memory of_heap(1, 16), other(1, 64);
+    EXPECT_FALSE(near.bytes->way_round(of_heap.data(), of_heap.data() + 1, other.data()));
 }
 
 TEST_F(ipc_test, does_not_wake_the_loop_for_room_that_nobody_waits_for_any_more) {

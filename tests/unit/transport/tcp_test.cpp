@@ -15,9 +15,10 @@
 #include <string>
 
 #include "core/frame.hpp"
-#include "core/tuning.hpp"
 #include "placed_memory.hpp"
 #include "support/transport_bench.hpp"
+#include "transport/kernel_copy.hpp"
+#include "transport/local_tcp.hpp"
 #include "transport/socket_options.hpp"
 
 extern "C" int getaddrinfo(const char *host, const char *service, const addrinfo *hints, addrinfo **found) {
@@ -157,7 +158,7 @@ TEST_F(tcp_test, listens_at_interfaces_and_knows_its_addresses_however_they_are_
 }
 
 TEST_F(tcp_test, keeps_little_under_way_within_one_machine) {
-    constexpr int doubled = 2 * send_buffer_within_machine;  // as the system does
+    constexpr int doubled = 2 * local_tcp::send_buffer;  // as the system does
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
     EXPECT_EQ(send_buffer_of(*near), doubled);
@@ -200,11 +201,11 @@ TEST_F(tcp_test, does_without_bbr_within_one_machine) {
 }
 
 TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
-    constexpr int doubled = 2 * send_buffer_within_machine;
+    constexpr int doubled = 2 * local_tcp::send_buffer;
     bench.options.receive_buffer = 512 * 1024;  // stays as it is
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
-    const std::string large(large_body_within_machine, 'l');
+    const std::string large(local_tcp::large_body, 'l');
     const auto write = [&](std::string_view header, std::string_view body) {
         const auto range = [](std::string_view of) {
             return iovec{const_cast<char *>(of.data()), of.size()};
@@ -222,12 +223,12 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     write("header", large);
     EXPECT_GT(send_buffer_of(*near), doubled);
     EXPECT_EQ(fixed(), of_receiving) << "the system may have given less, and may let it grow";
-    for (int i = 1; i < writes_until_small_send_buffer; ++i) {
+    for (int i = 1; i < local_tcp::writes_until_small; ++i) {
         write("s", "mall");
         EXPECT_GT(send_buffer_of(*near), doubled) << i;
     }
     write("header", large);
-    for (int i = 1; i < writes_until_small_send_buffer; ++i)
+    for (int i = 1; i < local_tcp::writes_until_small; ++i)
         write("s", "mall");
     EXPECT_GT(send_buffer_of(*near), doubled) << "counted from the last large one";
     write("s", "mall");
@@ -241,10 +242,10 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
 }
 
 TEST_F(tcp_test, keeps_more_under_way_while_bodies_are_written_that_are_sealed) {
-    constexpr int doubled = 2 * send_buffer_within_machine;
+    constexpr int doubled = 2 * local_tcp::send_buffer;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
-    std::string header = "header", body(large_sealed_body_within_machine, 's');
+    std::string header = "header", body(local_tcp::large_sealed_body, 's');
     const iovec ranges[] = {{header.data(), header.size()}, {body.data(), body.size()}};
     (void)near->bytes->try_write(ranges);
     EXPECT_EQ(send_buffer_of(*near), doubled);
@@ -254,7 +255,7 @@ TEST_F(tcp_test, keeps_more_under_way_while_bodies_are_written_that_are_sealed) 
 }
 
 TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer_has_read_most) {
-    constexpr int doubled = 2 * send_buffer_within_machine;
+    constexpr int doubled = 2 * local_tcp::send_buffer;
     bench.options.receive_buffer = 64 * 1024;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
@@ -277,7 +278,7 @@ TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer
     EXPECT_GT(send_buffer_of(*near), doubled) << "however many writes it took";
     std::string small = "small";
     const iovec next[] = {{small.data(), small.size()}};
-    for (std::size_t count = 0; count < 3 * writes_until_small_send_buffer;) {
+    for (std::size_t count = 0; count < 3 * local_tcp::writes_until_small;) {
         const bool is_taken = near->bytes->try_write(next).octets == small.size();
         count += is_taken;
         read += is_taken ? 0 : far->read(1000).size();
@@ -285,11 +286,19 @@ TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer
     EXPECT_GT(send_buffer_of(*near), doubled) << "it would take no more";
     while (read < header.size() + body.size())
         read += far->read(1u << 20).size();
-    for (int i = 0; i < 2 * writes_until_small_send_buffer; ++i) {
+    for (int i = 0; i < 2 * local_tcp::writes_until_small; ++i) {
         EXPECT_EQ(near->bytes->try_write(next).octets, small.size());
         (void)far->read(1000);
     }
     EXPECT_EQ(send_buffer_of(*near), doubled);
+}
+
+TEST_F(tcp_test, says_where_the_system_reads_bodies_slowly) {
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    placed_memory pages(1, 0), of_heap(1, 16), other(1, 64);
+    EXPECT_TRUE((*far)->way_round(of_heap.data(), of_heap.data() + 1, other.data()));
+    EXPECT_FALSE((*far)->way_round(pages.data(), pages.data() + 1, other.data()));
 }
 
 TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {

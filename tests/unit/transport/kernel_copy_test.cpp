@@ -1,5 +1,5 @@
 // Where within a page a body may stand.
-#include "core/kernel_copy.hpp"
+#include "transport/kernel_copy.hpp"
 
 #include <gtest/gtest.h>
 
