@@ -45,12 +45,6 @@ error socket::retry_send(const outgoing &frame, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
     if (!may_wait)
         return pipes_.is_exported() && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
-    if (wait_.write_out()) {
-        if (const error e = pipes_.enter(); failed(e))
-            return e;
-        if (const error e = pattern_->send(frame); e != error::again)
-            return e;
-    }
     const time_point begun = environment_.clock.now();
     counts_->add(counter::sends_blocked);
     const finally over([&] {

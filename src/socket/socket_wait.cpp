@@ -1,7 +1,7 @@
 // The work of a socket's thread for the socket while it waits; see socket_wait.hpp.
 //
-// Map:      writing out; the borrower; which spin is due, and the spins; events; the level; the
-//           peer that lags.
+// Map:      what is left in pipes; the borrower; which spin is due, and the spins; events; the
+//           level; the peer that lags.
 #include "socket/socket_wait.hpp"
 
 #include <algorithm>
@@ -14,24 +14,12 @@ namespace zlink {
 
 namespace {
 
-/// The number of full pipes that a blocked sender writes out itself, and of those in which a thread
-/// that waits writes what is left in them.
-constexpr std::size_t most_pipes_written_out = 8;
+/// The number of pipes in which a thread that waits writes what is left in them.
 constexpr std::size_t most_pipes_flushed = 4;
 
 constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
 
 }  // namespace
-
-bool socket_wait::write_out() noexcept {
-    bool is_done = false;
-    const auto pipes = pipes_.live();
-    for (const pipe_end_ptr &pipe : pipes.first(std::min(pipes.size(), most_pipes_written_out))) {
-        if (!pipe->has_credit())
-            is_done |= pipe->write_now();
-    }
-    return is_done;
-}
 
 /// Not where there are more pipes: each wait would go through all of them, and their I/O threads
 /// write what is left, if a little later.

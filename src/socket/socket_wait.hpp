@@ -49,8 +49,6 @@ public:
     /// For a thread that has been sending, and now looks for something else: writes what the I/O
     /// thread would only write later.
     void flush_remainder() noexcept;
-    /// Writes what fills the pipes: room by the shortest way. True when there may be some.
-    bool write_out() noexcept;
 
     // ---- a body that is read into the caller's memory ----
 
