@@ -1,5 +1,5 @@
-// The size of the send buffer, and where large writes are cut; see socket_stream.hpp. Map: the
-// buffer; a large write in two; what the peer's system has not got.
+// The octets that the peer's system has not got, and the end of writing; the rest is in the header,
+// see socket_stream.hpp.
 #include "transport/socket_stream.hpp"
 
 #include <sys/socket.h>

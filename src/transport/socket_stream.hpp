@@ -16,7 +16,7 @@ class socket_stream : public stream, private readiness_events {
 public:
     void set_events(stream_events *events) noexcept override { events_ = events; }
     io_result try_read(std::span<const iovec> ranges) noexcept override {
-        return socket_calls::read(descriptor(), ranges);
+        return socket_calls::read(ready_.descriptor(), ranges);
     }
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
