@@ -917,6 +917,13 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
  * empty where the event is about no peer, or where it is not known. */
 #define ZLINK_EVENT_PEER_NAMES 0x10000000
 
+/* zlink's own, too, of SUB and XSUB: messages that this socket subscribes to, and does not get from the publisher at the endpoint, which
+ * had no room for them, and is of zlink as well. It is told when the socket comes to the next message from there. The numbers of all
+ * events are to be added. ZLINK_EVENT_GAPS asks for it in the mask, before the socket binds or connects. */
+#define ZLINK_EVENT_GAP                                                                                      \
+    0x8002 /* messages, 4294967295 for more; 0 where a connection was made again: how many is not known */
+#define ZLINK_EVENT_GAPS 0x08000000 /* in the mask of zmq_socket_monitor */
+
 /* The faults of a handshake. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND            0x10000001

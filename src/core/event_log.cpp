@@ -37,6 +37,7 @@ constexpr known_event known_events[] = {
     {event_kind::listening, log_level::info, "listening", "descriptor"},
     {event_kind::handshake_succeeded, log_level::info, "a peer is there", "value"},
     {event_kind::disconnected, log_level::info, "the peer is gone", "descriptor"},
+    {event_kind::gap, log_level::info, "messages are missing", "number"},
     {event_kind::connected, log_level::debug, "connected", "descriptor"},
     {event_kind::connect_delayed, log_level::debug, "connecting", "errno"},
     {event_kind::connect_retried, log_level::debug, "to be tried again", "milliseconds"},

@@ -8,7 +8,7 @@
 namespace zlink {
 
 /// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but
-/// for `reason` and `slow_peer`.
+/// for `reason`, `slow_peer` and `gap`.
 enum class event_kind : std::uint32_t {
     connected = 0x0001,
     connect_delayed = 0x0002,
@@ -27,6 +27,7 @@ enum class event_kind : std::uint32_t {
     handshake_failed_auth = 0x4000,
     reason = 0x8000,     // of the event that follows, in words
     slow_peer = 0x8001,  // the queue to it is full, and was not half empty since it last was not
+    gap = 0x8002,        // messages for this subscriber were lost at the publisher; 0: how many is not known
     pipes_stats = 0x10000,
 };
 
@@ -37,6 +38,9 @@ constexpr int slow_peers_wanted = 0x20000000;
 
 /// The one that has each event name its peer.
 constexpr int names_wanted = 0x10000000;
+
+/// The one that asks for `gap`.
+constexpr int gaps_wanted = 0x08000000;
 
 /// A peer, as far as it is known.
 struct peer_names {

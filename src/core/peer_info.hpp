@@ -8,12 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/block.hpp"
+#include "core/events.hpp"
 
 namespace zlink {
 
@@ -31,7 +33,15 @@ struct peer_info : block {
     /// Value of a property, null when absent. Names compare without case (RFC 23, "metadata").
     const char *find(std::string_view name) const noexcept;
 
-    std::string routing_id;  // as announced; empty when the peer announced none
+    std::string routing_id;   // as announced; empty when the peer announced none
+    bool hears_gaps = false;  // a subscriber: it asks how many messages were lost
+
+    /// The place of the peer, for events that come with its messages.
+    struct place {
+        bool is_connecting = false;  // this side
+        peer_names names;
+    };
+    std::unique_ptr<const place> found;  // null: nobody asks for such events
 
 private:
     static void destroy(block *self) noexcept { delete static_cast<peer_info *>(self); }

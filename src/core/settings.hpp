@@ -45,6 +45,9 @@ constexpr int disconnect = 3;
 /// A property by which two sides of CURVE agree that a box may hold several frames. It is no
 /// application's to announce, nor shown to one.
 constexpr std::string_view batch_property = "X-Zlink-Batch";
+/// Such a property, too: by it a subscriber asks to be told how many messages its publisher had no
+/// room for.
+constexpr std::string_view gap_property = "X-Zlink-Gap";
 
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
@@ -98,6 +101,7 @@ struct settings {
     bool invert_matching = false;
     bool only_first_subscribe = false;
     bool xsub_verbose_unsubscribe = false;
+    bool hears_gaps = false;  // a monitor asks how many messages publishers had no room for
     bool stream_notify = true;
     std::string hello_message;       // sent to each new peer
     std::string disconnect_message;  // received when a peer is gone for good
@@ -185,6 +189,11 @@ struct settings {
     }
     /// Peers subscribe to what it sends.
     bool has_subscribers() const noexcept { return type == socket_type::pub || type == socket_type::xpub; }
+    /// It subscribes to what peers send.
+    bool is_subscriber() const noexcept { return type == socket_type::sub || type == socket_type::xsub; }
+    /// It is to be told how many messages publishers had no room for. Where the newest is kept,
+    /// nothing is lost.
+    bool asks_for_gaps() const noexcept { return is_subscriber() && hears_gaps && !keeps_newest(); }
     /// Peers do not speak ZMTP: what a connection brings and takes are octets without frames.
     bool is_raw() const noexcept { return type == socket_type::stream || router_raw; }
     /// Octets of a message frame, -1 = no limit. Of octets without frames as many are a message as

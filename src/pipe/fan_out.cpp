@@ -41,10 +41,22 @@ void fan_out::detach(pipe_end &pipe) noexcept {
     if (!has(pipe))
         return;
     pipe.roll_back();
+    forget_untold(members_[pipe.slot.fan_index]);
     if (pipe.slot.fan_index < matching_)
         unmatch(pipe.slot.fan_index);
     swap(pipe.slot.fan_index, members_.size() - 1);
     members_.pop_back();
+}
+
+void fan_out::begin_peer(pipe_end &pipe) noexcept {
+    if (!has(pipe))
+        return;
+    member &m = members_[pipe.slot.fan_index];
+    forget_untold(m);
+    if (!pipe.tells_gaps() || pipe.is_conflating())
+        return;
+    note_owed(m);
+    m.has_unknown = true;
 }
 
 // ---- matches ----
@@ -74,9 +86,12 @@ void fan_out::pass_over_full() noexcept {
             ++i;
             continue;
         }
-        members_[i].pipe->note_drop();
+        pipe_end &pipe = *members_[i].pipe;
+        pipe.note_drop();
+        if (pipe.tells_gaps())
+            add_untold(members_[i]);
         if (owner_)
-            owner_->on_passed_over(*members_[i].pipe);
+            owner_->on_passed_over(pipe);
         unmatch(i);
     }
 }
@@ -87,17 +102,8 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
     if (!in_message_)
         pass_over_full();
     const std::uint8_t flags = more ? frame_flag::more : 0;
-    error e = error::none;
-    if (__builtin_expect(is_in_frame_, 0))
-        e = write_to_rest(flags, body, owner, by_reference);
-    else if (matching_ == 1)
-        e = write_to_one(flags, body, owner, by_reference);
-    else if (matching_ > 1 && by_reference)
-        e = reference_in_all(flags, body, owner);
-    else if (matching_ > 1)
-        e = share_with_all(flags, body);
-    else if (members_.empty() && !more)
-        count(counter::dropped_no_peer);
+    const error e = __builtin_expect(unusual_ != 0, 0) ? write_unusual(flags, body, owner, by_reference)
+                                                       : write_to_matching(flags, body, owner, by_reference);
     if (failed(e))
         return e;
     in_message_ = more;
@@ -107,6 +113,92 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
         members_[i].pipe->publish(matching_ <= most_pipes_written_at_once);
     matching_ = 0;
     return error::none;
+}
+
+[[gnu::always_inline]] inline error fan_out::write_to_matching(std::uint8_t flags, byte_span body,
+                                                               block *owner, bool by_reference) noexcept {
+    if (matching_ == 1)
+        return write_to_one(flags, body, owner, by_reference);
+    if (matching_ > 1 && by_reference)
+        return reference_in_all(flags, body, owner);
+    if (matching_ > 1)
+        return share_with_all(flags, body);
+    if (members_.empty() && !(flags & frame_flag::more))
+        count(counter::dropped_no_peer);
+    return error::none;
+}
+
+/// Memory was short, or some pipe is to be told what it has lost: those that get this message are,
+/// in front of it.
+[[gnu::noinline]] error fan_out::write_unusual(std::uint8_t flags, byte_span body, block *owner,
+                                               bool by_reference) noexcept {
+    error e;
+    if (is_in_frame()) {
+        e = write_to_rest(flags, body, owner, by_reference);
+    } else {
+        e = in_message_ ? error::none : begin_unusual();
+        if (!failed(e))
+            e = write_to_matching(flags, body, owner, by_reference);
+        for (std::size_t i = 0; failed(e) && !in_message_ && i < matching_; ++i)
+            members_[i].pipe->roll_back();
+    }
+    if (!failed(e) && !(flags & frame_flag::more))
+        end_unusual();
+    return e;
+}
+
+/// In front of a message: where all that are owed something were passed over, this is one like
+/// others.
+error fan_out::begin_unusual() noexcept {
+    unusual_ &= ~has_told;
+    if (std::exchange(owed_and_full_, 0) == (unusual_ & ~(in_frame | has_told)))
+        return error::none;
+    error e = error::none;
+    for (std::size_t i = 0; i < matching_ && !failed(e); ++i) {
+        const member &m = members_[i];
+        if (!m.is_owed())
+            continue;
+        unusual_ |= has_told;
+        if (!m.pipe->tells_gaps())
+            continue;
+        if (m.has_unknown)
+            e = m.pipe->write_gap(0);
+        if (m.untold > 0 && !failed(e))
+            e = m.pipe->write_gap(m.untold);
+    }
+    return e;
+}
+
+/// With the last frame of a message.
+void fan_out::end_unusual() noexcept {
+    if (!(unusual_ & has_told))
+        return;
+    unusual_ &= ~has_told;
+    for (std::size_t i = 0; i < matching_; ++i)
+        forget_untold(members_[i]);
+}
+
+void fan_out::note_owed(member &m) noexcept {
+    if (m.is_owed())
+        return;
+    unusual_ += one_owed;
+    m.pipe->note_gap(true);
+}
+
+/// The pipe has no room for a message.
+void fan_out::add_untold(member &m) noexcept {
+    note_owed(m);
+    m.untold += m.untold < UINT32_MAX;
+    owed_and_full_ += one_owed;
+}
+
+void fan_out::forget_untold(member &m) noexcept {
+    if (!m.is_owed())
+        return;
+    m.untold = 0;
+    m.has_unknown = false;
+    unusual_ -= one_owed;
+    m.pipe->note_gap(false);
 }
 
 error fan_out::write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
@@ -133,7 +225,7 @@ error fan_out::stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noe
         else
             members_[i].pipe->roll_back();
     }
-    is_in_frame_ = in_message_;
+    unusual_ = (unusual_ & ~in_frame) | (in_message_ ? in_frame : 0);
     frame_flags_ = flags;
     frame_size_ = size;
     return error::no_memory;
@@ -164,7 +256,7 @@ error fan_out::write_to_rest(std::uint8_t flags, byte_span body, block *owner, b
     }
     for (std::size_t i = 0; i < matching_; ++i)
         members_[i].has_frame = false;
-    is_in_frame_ = false;
+    unusual_ &= ~in_frame;
     return error::none;
 }
 

@@ -7,6 +7,8 @@
 //           the chunk; a sparse one gets copies, so that a small frame does not keep a large chunk
 //           alive. With one matching pipe the frame is written into that pipe.
 // Loss:     a pipe without room when a message begins is passed over for the whole of that message.
+//           A far end that wants to know is told of such messages in front of the next that it
+//           gets.
 // Failure:  where memory is short for one pipe no pipe gets the frame. In the middle of a message
 //           those that have it keep it: the same frame is to be written again, and goes to the
 //           others.
@@ -47,6 +49,9 @@ public:
     /// Removes a pipe that is no longer written to; takes back what was not published. One that is
     /// not there is ignored.
     void detach(pipe_end &pipe) noexcept;
+    /// Another peer takes what goes into this pipe from here on: what the one before has not got,
+    /// nobody counts for this one.
+    void begin_peer(pipe_end &pipe) noexcept;
     bool has(pipe_end &pipe) const noexcept {
         const std::uint32_t at = pipe.slot.fan_index;
         return at < members_.size() && members_[at].pipe == &pipe;
@@ -97,6 +102,10 @@ private:
         std::size_t octets = 0;          // of what went into that chunk, how much was for this pipe
         bool was_dense = false;          // shared to the end of the chunk before
         bool has_frame = false;          // that others of the message still lack
+        bool has_unknown = false;        // and so many more of which nobody knows the number
+        std::uint32_t untold = 0;        // messages that it is to be told it has lost
+
+        bool is_owed() const noexcept { return has_unknown || untold > 0; }
     };
     struct encoded {
         chunk *owner = nullptr;
@@ -115,6 +124,14 @@ private:
     }
     void unmatch(std::size_t at) noexcept { swap(at, --matching_); }
     void pass_over_full() noexcept;
+    bool is_in_frame() const noexcept { return unusual_ & in_frame; }
+    error write_to_matching(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
+    error write_unusual(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
+    error begin_unusual() noexcept;
+    void end_unusual() noexcept;
+    void note_owed(member &m) noexcept;
+    void add_untold(member &m) noexcept;
+    void forget_untold(member &m) noexcept;
     error write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
     error reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept;
     error share_with_all(std::uint8_t flags, byte_span body) noexcept;
@@ -129,7 +146,14 @@ private:
     std::vector<member> members_;  // those that match come first
     std::size_t matching_ = 0;
     bool in_message_ = false;
-    bool is_in_frame_ = false;  // some that match have it, others lack it: memory was short
+    // in_frame: some that match have it, others lack it: memory was short. has_told: some were told
+    // of messages in front of this one. And one_owed for each pipe that is to be told what it has
+    // lost.
+    static constexpr std::size_t in_frame = 1;
+    static constexpr std::size_t has_told = 2;
+    static constexpr std::size_t one_owed = 4;
+    std::size_t unusual_ = 0;
+    std::size_t owed_and_full_ = 0;  // one_owed for each of these that this message has passed over
     std::uint8_t frame_flags_ = 0;
     std::size_t frame_size_ = 0;
 

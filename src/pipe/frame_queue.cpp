@@ -1,6 +1,6 @@
 // The queue's producer, and the consumer that reads frame by frame; see frame_queue.hpp.
 // frame_queue_gather.cpp is the consumer that writes ranges, frame_queue_bodies.cpp has the bodies
-// that lie elsewhere.
+// that lie elsewhere, frame_queue_gaps.cpp what is said of messages that are missing.
 //
 // Order:    what a segment keeps; the end of the queue; the producer: segments made and used again,
 //           writes of copied bodies and of ranges, publish and roll back; the consumer: looks at
@@ -208,6 +208,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->is_lone_body = false;
     s->is_copied = false;
     s->is_in_place = false;
+    s->is_gap = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // Frames written to tail_ since the last publish stay hidden until publish_chain() commits
@@ -360,7 +361,7 @@ std::uint64_t frame_queue::roll_back() noexcept {
                                                          : s->committed.load(std::memory_order_relaxed));
         if (has_references_)
             gone += s->drop_references(begin, end);
-        gone += end - begin;
+        gone += s->is_gap ? 0 : end - begin;
     }
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
@@ -474,8 +475,9 @@ void frame_queue::step_to_next() noexcept {
     if (head_ == gather_end_)
         gather_end_ = nullptr;
     head_->drop_kept(UINT64_MAX);
+    const std::uint64_t counted = head_->is_gap ? 0 : octets_of(seen_);
     head_ = head_->next;
-    before_head_.move_to(before_head_ + octets_of(seen_), 0, [this] { head_octet_ = 0; });
+    before_head_.move_to(before_head_ + counted, 0, [this] { head_octet_ = 0; });
     reported_in_head_ = 0;
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)

@@ -10,6 +10,9 @@
 // Lent:     where that is more work than a copy, a small body is copied behind its header, and its
 //           memory kept until those octets have been taken. Records of that grow down from the end
 //           of the chunk whose frames grow up.
+// Gaps:     what is said of messages that are missing is a segment of its own, in memory of its
+//           own, in the form that the wire has for it. Its octets do not count: it takes no room by
+//           a mark.
 // Refers:   where bodies need not stand apart, a body kept in memory of its own is a frame with a
 //           reference instead.
 // Publish:  one store to `committed` of the segment that was open. Segments written since are
@@ -126,6 +129,10 @@ public:
     /// A message of one small frame, written and published at once. False, and nothing done, unless
     /// that is a matter of some octets behind the last message.
     bool write_short(byte_span body) noexcept;
+    /// Says, in front of the next message, that so many are missing there, 0: nobody knows how
+    /// many. What is said more than once in front of that message is one. A message has to follow
+    /// before publish(). `tag`: see take_gaps().
+    error write_gap(std::uint64_t lost, std::uint8_t tag) noexcept;
     /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
     /// Forgets everything written since the last publish. Returns its octets.
@@ -178,6 +185,12 @@ public:
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
     }
+    /// Chooses the gaps that gather() lists. To a consumer of these of one tag the number of any
+    /// other is not known. One that reads gets all as they are, and may ask has_read_gap_of_tag().
+    static constexpr std::uint8_t all_gaps = 0;
+    static constexpr std::uint8_t no_gaps = 1;
+    void take_gaps(std::uint8_t which) noexcept { gaps_taken_ = which; }
+    bool has_read_gap_of_tag() const noexcept { return head_->gap_tag == gaps_taken_; }
     /// The producer is another thread for good, which writes message by message: read() and the
     /// short ways may leave it alone for a moment when they find little.
     void stand_off() noexcept { looks_until_stand_off_ = 1; }
@@ -209,8 +222,8 @@ public:
     }
     /// Gives back the first `octets` of what is published, after they were written out. Returns the
     /// messages known to have ended since the last call: exact once everything gathered is
-    /// released, never too many.
-    std::uint32_t release(std::size_t octets) noexcept;
+    /// released, never too many. Adds the octets that were those of gaps to `of_gaps`.
+    std::uint32_t release(std::size_t octets, std::uint64_t *of_gaps = nullptr) noexcept;
     struct dropped {
         std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
         std::uint64_t octets = 0;
@@ -237,8 +250,8 @@ private:
     struct segment {
         std::atomic<std::uint64_t> committed{0};
         // The consumer looks at the rest for each frame, while the producer writes the word above
-        // for each message.
-        std::uint8_t distance[48];
+        // for each message. The octets of a gap stand in between.
+        std::uint8_t gap_frames[48];
         // The last record of kept memory, for the consumer to see before the octets.
         std::atomic<std::uint8_t *> last_kept{nullptr};
         const std::uint8_t *base = nullptr;
@@ -255,6 +268,8 @@ private:
         // The memory goes back to the producer, who copied the frames: nobody else looks at one
         // before it is taken.
         bool comes_back = false;
+        bool is_gap = false;
+        std::uint8_t gap_tag = 0;
 
         void drop_kept(std::uint64_t up_to) noexcept {
             if (__builtin_expect(last_kept.load(std::memory_order_acquire) != nullptr, 0))
@@ -343,6 +358,7 @@ private:
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
     bool read_reference(frame_view &out) noexcept;
     void drop_taken() noexcept;
+    void look_at_gap(segment &s) noexcept;
 
     // Producer only: two cache lines.
     alignas(64) segment *tail_;  // the last segment the consumer knows
@@ -376,6 +392,7 @@ private:
     std::uint8_t stand_offs_in_vain_ = 0;  // in a row
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
+    std::uint8_t gaps_taken_ = all_gaps;
     block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
     // A position at or before head_octet_ known to be between messages: memory is kept from here
     // on, and walks to the end of a message begin here.

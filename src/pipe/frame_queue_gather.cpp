@@ -33,6 +33,8 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
     if (!is_gathering_)
         begin_gathering();
     gathered result;
+    if (__builtin_expect(head_->is_gap, 0))
+        look_at_gap(*head_);
     segment *s = head_;
     std::uint64_t from = head_octet_;
     for (;;) {
@@ -54,13 +56,15 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
             break;
         s = s->next;
         from = 0;
+        if (__builtin_expect(s->is_gap, 0))
+            look_at_gap(*s);
     }
     gather_left_ = result.octets;
     gather_ends_message_ = result.ends_message;
     return result;
 }
 
-std::uint32_t frame_queue::release(std::size_t octets) noexcept {
+std::uint32_t frame_queue::release(std::size_t octets, std::uint64_t *of_gaps) noexcept {
     std::uint32_t ended = 0;
     gather_left_ -= octets;
     for (;;) {
@@ -68,6 +72,8 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
         seen_ =
             head_ == gather_end_ ? gather_end_committed_ : head_->committed.load(std::memory_order_acquire);
         const std::uint64_t left = octets_of(seen_) - head_octet_;
+        if (__builtin_expect(head_->is_gap, 0) && of_gaps)
+            *of_gaps += std::min<std::uint64_t>(octets, left);
         if (octets < left) {
             head_octet_ += octets;
             break;

@@ -135,6 +135,10 @@ void sender::roll_back() noexcept {
         conflated_out_->forget();
 }
 
+error sender::write_gap(std::uint64_t lost) noexcept {
+    return conflated_out_ ? error::none : out_->queue.write_gap(lost, pipe_end::gap_tag(self().news_read()));
+}
+
 void sender::arm_writer() noexcept { out_->writer_armed.store(true, std::memory_order_seq_cst); }
 
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
@@ -171,6 +175,12 @@ void pipe_end::say_gone() noexcept {
     publish();
     has_said_hello_ = false;
     news_said_ = static_cast<std::uint8_t>(news_said_ + 2);  // with the hello that has to follow
+}
+
+/// A connection does it, whose queue may hold what was said to the peer before.
+void pipe_end::take_gaps(bool wanted) noexcept {
+    want_gaps(wanted);
+    in_->queue.take_gaps(wanted ? gap_tag(news_said_) : frame_queue::no_gaps);
 }
 
 void pipe_end::await_drain() noexcept {
@@ -211,7 +221,7 @@ void pipe_end::tell_slow() noexcept {
 
 void pipe_end::note_peer(bool is_there) noexcept {
     if (is_there) {
-        in_->is_slow.store(false, std::memory_order_relaxed);
+        in_->forget(pipe_direction::is_slow);
         const std::uint64_t returned = in_->returned.load(std::memory_order_acquire);
         has_given_room_at_.store(other_->is_full(returned) ? returned + 1 : 0, std::memory_order_relaxed);
     }
@@ -238,7 +248,7 @@ bool pipe_end::end_slow() const noexcept {
     const bool is_over =
         (messages == 0 || waiting.messages * 2 < messages) && (octets == 0 || waiting.octets * 2 < octets);
     if (is_over)
-        out_->is_slow.store(false, std::memory_order_relaxed);
+        out_->forget(pipe_direction::is_slow);
     return is_over;
 }
 
@@ -320,7 +330,7 @@ void sender::begin_backlog_window() noexcept {
 /// how far ahead it is.
 void sender::allow_short_writes() noexcept {
     short_until_ = 0;
-    if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished())
+    if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished() || owes_gap_)
         return;
     const std::uint64_t mark = write_mark();
     std::uint64_t full_at = writes_.full_at(mark);

@@ -92,6 +92,9 @@ public:
     /// Says whether the commands of the other end are wanted. From off to on with what guards the
     /// state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
+    /// Says whether the peer that is there is to be told how many messages there was no room for.
+    /// In front of say_hello(), before anything is taken for it.
+    void take_gaps(bool wanted) noexcept;
     /// Whether more messages are under way than the mark allows.
     bool is_beyond_mark() const noexcept;
 
@@ -102,6 +105,13 @@ public:
 
     // ---- a socket at this end, of both ways ----
 
+    /// Says whether this end wants to be told how many messages there was no room for.
+    void want_gaps(bool wanted) noexcept {
+        if (wanted)
+            (void)in_->note(pipe_direction::gaps_wanted);
+        else
+            in_->forget(pipe_direction::gaps_wanted);
+    }
     /// Whether messages went both ways since the last call.
     bool take_dialogue() noexcept { return slot.goes_both_ways.take(reads_.taken(), writes_.written()); }
     /// The connection at the other end, to be read on this thread; empty when it is not leased.
@@ -180,11 +190,9 @@ public:
     /// The queue to the other end was full. True for who says so first, until less than half of
     /// each mark waits: until end_slow() finds that, or another peer is there. forget_slow() has it
     /// said once more. Any thread.
-    bool note_slow() const noexcept {
-        return !is_slow() && !out_->is_slow.exchange(true, std::memory_order_relaxed);
-    }
-    bool is_slow() const noexcept { return out_->is_slow.load(std::memory_order_relaxed); }
-    void forget_slow() const noexcept { out_->is_slow.store(false, std::memory_order_relaxed); }
+    bool note_slow() const noexcept { return !is_slow() && !out_->note(pipe_direction::is_slow); }
+    bool is_slow() const noexcept { return out_->has_noted(pipe_direction::is_slow); }
+    void forget_slow() const noexcept { out_->forget(pipe_direction::is_slow); }
     /// Whether it is over.
     bool end_slow() const noexcept;
     /// Messages that nobody reads any more: those that came, and, where the other end was closed as
@@ -235,6 +243,11 @@ private:
     friend class reading;
 
     void end_use(bool keep) noexcept;
+    /// The peers of a pipe, told apart by the news of them.
+    static constexpr std::uint8_t gap_tag(unsigned news) noexcept {
+        constexpr unsigned is_tag = 0x80;
+        return static_cast<std::uint8_t>(news | is_tag);
+    }
     std::uint64_t claim(std::uint64_t published) noexcept;
     bool is_full(std::uint64_t returned) const noexcept;
 

@@ -107,8 +107,16 @@ struct pipe_direction {
     std::atomic<bool> has_peer{false};
     std::atomic<bool> is_peer_awaited{false};
     std::atomic<bool> is_drain_awaited{false};  // by the writer, which wants to be told of each message
-    std::atomic<bool> is_slow{false};           // see pipe_end::note_slow()
-    std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
+    // Bits: the reader wants to know how many messages were lost; see pipe_end::note_slow().
+    static constexpr std::uint8_t gaps_wanted = 1;
+    static constexpr std::uint8_t is_slow = 2;
+    std::atomic<std::uint8_t> notes{0};
+    bool note(std::uint8_t bit) noexcept { return notes.fetch_or(bit, std::memory_order_relaxed) & bit; }
+    void forget(std::uint8_t bit) noexcept {
+        notes.fetch_and(static_cast<std::uint8_t>(~bit), std::memory_order_relaxed);
+    }
+    bool has_noted(std::uint8_t bit) const noexcept { return notes.load(std::memory_order_relaxed) & bit; }
+    std::unique_ptr<conflated_slot> newest;  // instead of messages in the queue, or null
 };
 
 }  // namespace zlink

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/platform.hpp"
+#include "pipe/in_band.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/room_wait.hpp"
 #include "pipe/write_policy.hpp"
@@ -297,13 +298,17 @@ std::uint64_t writing::octets_to_message_end(std::uint64_t since_end) noexcept {
 }
 
 void writing::release(std::size_t octets) noexcept {
-    end_->note_large_taken(octets);
-    end_->note_taken(end_->in_->queue.release(octets));
+    std::uint64_t of_gaps = 0;
+    const std::uint32_t ended = end_->in_->queue.release(octets, &of_gaps);
+    end_->note_large_taken(octets - of_gaps);
+    end_->note_taken(ended);
 }
 
 bool writing::read(frame_view &out) noexcept {
     if (!end_->read(out))
         return false;
+    if (__builtin_expect(out.is_command(), 0) && in_band::is_gap(out.body()))
+        return true;
     end_->note_large_taken(frame_header_size(out.size) +
                            (out.size < receiver::counted_in_octets_from ? out.size : 0));
     return true;

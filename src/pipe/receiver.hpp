@@ -42,6 +42,10 @@ public:
         const unsigned before = in_->news_taken.load(std::memory_order_relaxed);
         in_->news_taken.store(static_cast<std::uint8_t>(before + 1), std::memory_order_relaxed);
     }
+    /// The last digits of how many these are.
+    unsigned news_read() const noexcept { return in_->news_taken.load(std::memory_order_relaxed); }
+    /// Whether the last of them was a gone: each is followed by a hello.
+    bool is_peer_gone() const noexcept { return news_read() % 2 != 0; }
     /// The other end is a socket of another thread: reading may leave it alone for a moment when
     /// little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }

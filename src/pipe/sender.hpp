@@ -49,6 +49,16 @@ public:
     /// is a connection that is still to come, they would only pile up: it asks for the state as a
     /// whole.
     bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
+    /// Whether the other end wants to know how many messages there was no room for.
+    bool tells_gaps() const noexcept { return out_->has_noted(pipe_direction::gaps_wanted); }
+    /// Whether that is still to be said: until then there are no short writes.
+    void note_gap(bool is_owed) noexcept {
+        owes_gap_ = is_owed;
+        short_until_ = is_owed ? 0 : short_until_;
+    }
+    /// Says it, in front of the next message, which has to follow before publish(). 0 is an unknown
+    /// number. It is said to the peer of whose coming this end has read last.
+    error write_gap(std::uint64_t lost) noexcept;
     /// The number of messages that can still be written: the mark less what is under way;
     /// UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
@@ -146,6 +156,7 @@ protected:
     std::uint32_t taken_at_wake_ = 0;  // at the last message that found a sleeper; the last digits
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
+    bool owes_gap_ = false;        // as note_gap() says
     bool has_said_hello_ = false;  // and no gone since then
     std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
     end_kind other_kind_ = end_kind::socket;

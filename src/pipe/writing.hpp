@@ -41,6 +41,8 @@ public:
     /// The frames that come next, as far as they stand one behind the other; and takes whole ones
     /// of them, in which so many messages end.
     byte_span peek_run() noexcept;
+    /// Whether the gap that was read last is one for the peer that is there.
+    bool has_read_own_gap() const noexcept { return end_->in_->queue.has_read_gap_of_tag(); }
     void read_run(std::size_t octets, std::uint64_t messages) noexcept;
     void drop_cut_message() noexcept;
     /// Whether the body that was read last stands where its writer has it, and its owner is memory

@@ -6,6 +6,7 @@
 #include "session/connection.hpp"
 
 #include "core/invariant.hpp"
+#include "pipe/in_band.hpp"
 
 namespace zlink {
 
@@ -19,7 +20,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
       peer_(make_conversation(environment.options, is_server,
                               environment.place ? &*environment.place : nullptr, past.web)),
       out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
-      lease_(environment_, *stream_, out_, *this), probes_(past.probes) {
+      lease_(environment_, *stream_, out_, *this), probes_(past.probes), had_peer_(past.had_peer) {
     stream_->set_events(this);
     environment_.add_descriptors(1);
 }
@@ -416,7 +417,7 @@ bool connection::open_pipe(inbound &in) noexcept {
     }
     pipe_->publish();
     try {
-        greet_application();
+        greet_application(in);
         in.set_decoder(peer_->framing().make_decoder(environment_.pool.get()));
     } catch (...) {
         fail(error::no_memory);
@@ -427,12 +428,23 @@ bool connection::open_pipe(inbound &in) noexcept {
 
 /// The first messages to the other application, if ours has chosen any: in front of all that the
 /// pipe holds.
-void connection::greet_application() {
+void connection::greet_application(inbound &in) {
+    if (had_peer_)
+        note_unknown_gap(in);
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (!hello.empty())
         peer_->framing().encode(0, hello, peer_->output());
     if (probes_)
         peer_->framing().encode(0, {}, peer_->output());
+}
+
+/// Nobody has counted what was lost between two connections. Who has dialed again says so: to the
+/// subscriber, or as one.
+void connection::note_unknown_gap(inbound &in) {
+    if (peer_->info().hears_gaps)
+        peer_->framing().encode_command(in_band::gap(0), peer_->output());
+    if (environment_.options.asks_for_gaps())
+        (void)in.note_gap(0);
 }
 
 /// Does what the conversation says outside of traffic. False when the connection is over.

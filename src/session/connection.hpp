@@ -66,6 +66,7 @@ constexpr std::size_t most_octets_unjudged = 16 * 1024;
 struct connection_past {
     web_memory *web = nullptr;  // of streams that begin as a web server's, where others follow
     bool probes = false;        // the pipe has probed an earlier peer, and this one is to be probed, too
+    bool had_peer = false;      // messages may have been lost since an earlier connection
 };
 
 class connection final : private stream_events,
@@ -190,7 +191,8 @@ private:
     void add_verdicts();
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     bool open_pipe(inbound &in) noexcept;
-    void greet_application();
+    void greet_application(inbound &in);
+    void note_unknown_gap(inbound &in);
     bool say_last_words() noexcept;
     void end_with_words(break_reason why) noexcept;
     void on_time_of_last_words() noexcept;
@@ -220,6 +222,7 @@ private:
 
     bool replays_ = false;
     const bool probes_;
+    const bool had_peer_;
     bool is_leaving_ = false;
     bool has_taken_leave_ = false;  // with words of the conversation
     state state_ = state::shaking_hands;

@@ -403,6 +403,8 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
         return discards_ ||
                pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
     }
+    if (action.kind == conversation::action_kind::gap)
+        return note_gap(action.lost);
     if (action.kind != conversation::action_kind::close)
         return true;
     fail({.was_established = true,
@@ -411,6 +413,18 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
           .may_retry = action.may_retry,
           .has_answer_for_peer = true});
     return false;
+}
+
+/// It goes into the pipe, unpublished, where what is said more than once is one: a peer that says
+/// it without end takes no memory.
+bool inbound::note_gap(std::uint64_t lost) noexcept {
+    if (in_message_)
+        fail({.was_established = true,
+              .failure = failure_kind::protocol,
+              .detail = protocol_errors::unexpected_command});
+    else if (const error e = has_receiver() ? pipe_->write_gap(lost) : error::none; failed(e))
+        fail(e);
+    return is_going_on();
 }
 
 /// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one

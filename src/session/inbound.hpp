@@ -51,6 +51,9 @@ public:
 
     /// From here on what is read is traffic, for this pipe, which outlives it too.
     void open(pipe_end &pipe) noexcept;
+    /// So many messages are missing in front of the next one; 0 is an unknown number. False when
+    /// that cannot be, and the connection has failed.
+    bool note_gap(std::uint64_t lost) noexcept;
     /// To be called before anything is read then. Null where the wire is the queue.
     void set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept;
     /// The traffic that came with the end of the handshake, in the block that it was read into.

@@ -32,6 +32,7 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
+    pipe_->take_gaps(peer_.info().hears_gaps);
     const bool translates =
         subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
     if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation)))
@@ -461,7 +462,10 @@ void outbound::translate(writing &turn) {
             continue;
         if (!turn.read(frame))
             break;
-        translate_frame(frame, turn.has_read_in_place());
+        if (__builtin_expect(frame.is_command(), 0) && in_band::is_gap(frame.body()))
+            translate_gap(turn.has_read_own_gap(), frame.body());
+        else
+            translate_frame(frame, turn.has_read_in_place());
     }
 }
 
@@ -488,6 +492,12 @@ void outbound::translate_frame(const frame_view &frame, bool is_in_place) {
         return;
     }
     translated_->put(peer_.framing(), frame, is_in_place);
+}
+
+/// One that is not this peer's was said to a former one.
+void outbound::translate_gap(bool is_own, byte_span gap) {
+    if (peer_.info().hears_gaps)
+        peer_.framing().encode_command(is_own ? gap : byte_span(in_band::gap(0)), translated_->tail());
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.

@@ -138,6 +138,7 @@ private:
     void translate_commands();
     bool translate_small(writing &turn);
     void translate_frame(const frame_view &frame, bool is_in_place);
+    void translate_gap(bool is_own, byte_span gap);
     void drop_translated_message(writing &turn) noexcept;
     void send_subscription_set(writing &turn);
 

@@ -348,7 +348,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     try {
         connection_ = std::make_unique<connection>(
             *environment_, std::move(bytes), is_server, static_cast<connection_host &>(*this),
-            connection_past{.web = &web_memory_, .probes = probes_again()});
+            connection_past{.web = &web_memory_, .probes = probes_again(), .had_peer = has_met_peer_});
     } catch (...) {
         reason_ = {.system = error::no_memory};
         is_broken_ = true;
@@ -368,6 +368,15 @@ bool session::probes_again() const noexcept {
 
 // ---- the connection's life ----
 
+namespace {
+/// Throws bad_alloc.
+void name_peer(const peer_info &info, std::string &routing_id, std::string &user_id) {
+    const char *const user = info.find(property_name::user_id);
+    user_id = user ? user : "";
+    routing_id = info.routing_id;
+}
+}  // namespace
+
 /// False when memory is short.
 bool session::describe_peer(connection &which) const noexcept {
     try {
@@ -380,6 +389,13 @@ bool session::describe_peer(connection &which) const noexcept {
             info.add(property_name::user_id, user);
         info.add("Peer-Address", address);
         info.add("__fd", descriptor);
+        if (environment_->options.asks_for_gaps()) {
+            auto found = std::make_unique<peer_info::place>();
+            found->is_connecting = is_connecting();
+            found->names.address = which.bytes().remote_endpoint();
+            name_peer(info, found->names.routing_id, found->names.user_id);
+            info.found = std::move(found);
+        }
         return true;
     } catch (...) {
         return false;
@@ -398,7 +414,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         if (!pipe_)
             return nullptr;
     }
-    has_had_peer_ = true;
+    has_had_peer_ = has_met_peer_ = true;
     watch_queue();
     return pipe_;
 }
@@ -615,13 +631,6 @@ const char *name_of(mechanism_kind mechanism) noexcept {
     default:
         return "NULL";
     }
-}
-
-/// Throws bad_alloc.
-void name_peer(const peer_info &info, std::string &routing_id, std::string &user_id) {
-    const char *const user = info.find(property_name::user_id);
-    user_id = user ? user : "";
-    routing_id = info.routing_id;
 }
 }  // namespace
 

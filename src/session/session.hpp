@@ -237,6 +237,7 @@ private:
     web_memory web_memory_;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool has_had_peer_ = false;   // the pipe
+    bool has_met_peer_ = false;   // the session, with whatever pipe
     bool is_lingering_ = false;
     bool is_parting_ = false;  // everything is written: the peer is to read it and close
     bool is_broken_ = false;   // the connection, or it was not made

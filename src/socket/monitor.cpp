@@ -45,6 +45,8 @@ bool monitor::wants(event_kind kind) const noexcept {
         return wants_own(reasons_wanted);
     case event_kind::slow_peer:
         return wants_own(slow_peers_wanted);
+    case event_kind::gap:
+        return wants_own(gaps_wanted);
     case event_kind::pipes_stats:
         if (version_ == 1)
             return false;

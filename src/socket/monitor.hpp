@@ -58,6 +58,10 @@ public:
         return tells_slow_peers_.load(std::memory_order_relaxed) || (log_ && log_->wants(log_level::warn));
     }
     bool wants_names() const noexcept override { return tells_names_.load(std::memory_order_relaxed); }
+    bool wants_gaps() noexcept {
+        std::lock_guard guard(mutex_);
+        return publisher_ && wants(event_kind::gap);
+    }
     void emit(const connection_event &event) noexcept override;
     void emit(const connection_event &why, const connection_event &event) noexcept override;
     /// Sends what waits for a reader.

@@ -318,7 +318,9 @@ error set_nodrop(settings &s, option_value value) {
     return error::none;
 }
 
-bool is_batch_property(std::string_view name) noexcept { return is_same_name(name, batch_property); }
+bool is_own_property(std::string_view name) noexcept {
+    return is_same_name(name, batch_property) || is_same_name(name, gap_property);
+}
 
 /// A property for the handshake, "X-name:value". A later one of the same name replaces it.
 error set_metadata(settings &s, option_value value) {
@@ -327,7 +329,7 @@ error set_metadata(settings &s, option_value value) {
     if (colon == std::string_view::npos || colon + 1 == text.size())
         return error::invalid;
     const std::string_view name = text.substr(0, colon);
-    if (name.size() < 3 || name.size() > 255 || !name.starts_with("X-") || is_batch_property(name))
+    if (name.size() < 3 || name.size() > 255 || !name.starts_with("X-") || is_own_property(name))
         return error::invalid;
     std::string content(text.substr(colon + 1));
     const auto known =

@@ -74,6 +74,10 @@ public:
     /// There is room at a pipe that on_writable() was called for: perhaps its peer is not slow any
     /// more.
     virtual void look_at_slow(pipe_end &pipe) noexcept { (void)pipe; }
+    /// The publisher at the far end of this pipe has lost so many messages for this socket.
+    virtual void tell_gap(const pipe_end &pipe, const peer_info *from, std::uint64_t lost) noexcept {
+        (void)pipe, (void)from, (void)lost;
+    }
     /// A peer is to go: its pipe ends behind this call.
     virtual void cut(pipe_end &pipe, cut_reason why) noexcept {
         (void)pipe;

@@ -333,6 +333,22 @@ void pipe_table::look_at_slow(pipe_end &pipe) noexcept {
     (void)pipe.end_slow();
 }
 
+/// The place of a peer behind a connection is known. Between two sockets one has the name
+/// that the other has connected to.
+void pipe_table::tell_gap(const pipe_end &pipe, const peer_info *from, std::uint64_t lost) noexcept {
+    try {
+        const auto &name = pipe.slot.endpoint ? pipe.slot.endpoint : pipe.other().slot.endpoint;
+        const std::string endpoint = name ? *name : std::string();
+        const peer_info::place *const found = from ? from->found.get() : nullptr;
+        around_.events.emit({.kind = event_kind::gap,
+                             .value = static_cast<std::uint32_t>(std::min<std::uint64_t>(lost, UINT32_MAX)),
+                             .endpoint = endpoint,
+                             .is_connecting = found ? found->is_connecting : pipe.slot.endpoint != nullptr,
+                             .peer = found ? found->names : peer_names{.address = endpoint}});
+    } catch (const std::bad_alloc &) {
+    }
+}
+
 void pipe_table::cut(pipe_end &pipe, cut_reason why) noexcept {
     if (pipe.other_kind() == end_kind::connection)
         pipe.cut_peer(why);

@@ -162,6 +162,7 @@ public:
     void count_drop(counter why) noexcept override;
     void tell_slow(pipe_end &pipe) noexcept override;
     void look_at_slow(pipe_end &pipe) noexcept override;
+    void tell_gap(const pipe_end &pipe, const peer_info *from, std::uint64_t lost) noexcept override;
     void cut(pipe_end &pipe, cut_reason why) noexcept override;
 
 private:

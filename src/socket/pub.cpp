@@ -114,6 +114,7 @@ private:
     bool may_read(const pipe_end &pipe) const noexcept;
     void note_read(peer_number peer) noexcept;
     void take_frame(pipe_end &pipe, const frame_view &frame);
+    void take_news(pipe_end &pipe, std::uint8_t kind) noexcept;
     void add_message_frame(pipe_end &pipe, const frame_view &frame);
     void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
     void tell(pipe_end &pipe, upstream_news::notice what);
@@ -347,6 +348,8 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         // next connection.
         if (frame.size > 0 && frame.data[0] <= in_band::subscribe)
             change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
+        else if (frame.size > 0)
+            take_news(pipe, frame.data[0]);
         return;
     }
     const bool is_first = !is_in_upstream_;
@@ -363,6 +366,16 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         news_.end_message();
     if (is_first)
         may_subscribe_ = !options_.only_first_subscribe || is_change;
+}
+
+/// A peer has come, or gone. The next one gets what waits for it, and hears that this may not be
+/// all.
+void publisher::take_news(pipe_end &pipe, std::uint8_t kind) noexcept {
+    const bool is_next = pipe.is_peer_gone();
+    if (kind == in_band::gone || (kind == in_band::hello && is_next))
+        pipe.note_news_taken();
+    if (kind == in_band::hello && (is_next || pipe.dropped() > 0))
+        peers_.begin_peer(pipe);
 }
 
 void publisher::add_message_frame(pipe_end &pipe, const frame_view &frame) {

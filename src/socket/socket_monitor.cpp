@@ -66,6 +66,7 @@ error socket::start_monitor(const char *endpoint, std::uint64_t events, int vers
     if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     monitor_->publish_on(nullptr, 0);
+    options_.hears_gaps = false;
     if (!endpoint)
         return error::none;
     const std::string name = endpoint;
@@ -79,6 +80,7 @@ error socket::start_monitor(const char *endpoint, std::uint64_t events, int vers
     const auto inbox = publisher->inbox();
     monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events, version);
     pipes_.forget_slow();  // who listens from now on hears of those that are slow now
+    options_.hears_gaps = monitor_->wants_gaps();
     // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds
     // what happened before.
     inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {

@@ -61,7 +61,10 @@ public:
 
     // For the fair queue.
     static constexpr bool passes_messages_over = true;
-    void on_command(pipe_end &, const frame_view &) noexcept {}
+    void on_command(pipe_end &pipe, const frame_view &command) noexcept {
+        if (in_band::is_gap(command.body()))
+            host_.tell_gap(pipe, command.info, in_band::lost_in(command.body()));
+    }
     void on_end(pipe_end &pipe) noexcept { host_.finished(pipe); }
 
 private:
@@ -93,6 +96,7 @@ bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_
 void subscriber::attach(const pipe_end_ptr &pipe, bool) {
     std::vector<std::uint8_t> command;
     incoming_.attach(*pipe);
+    pipe->want_gaps(options_.asks_for_gaps());
     set_->with_lock([&](const subscription_set::topics &topics) {
         publishers_.attach(*pipe);
         if (!pipe->is_followed())

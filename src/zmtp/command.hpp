@@ -22,6 +22,7 @@ constexpr std::string_view ping = "PING";
 constexpr std::string_view pong = "PONG";
 constexpr std::string_view subscribe = "SUBSCRIBE";
 constexpr std::string_view cancel = "CANCEL";
+constexpr std::string_view gap = "GAP";
 constexpr std::string_view hello = "HELLO";
 constexpr std::string_view welcome = "WELCOME";
 constexpr std::string_view initiate = "INITIATE";

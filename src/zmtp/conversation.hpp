@@ -59,6 +59,7 @@ public:
         established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
         subscribe,    // traffic: the peer subscribes to `topic`
         cancel,       // traffic: the peer takes a subscription back
+        gap,          // traffic: the peer has lost `lost` messages for this side; 0 is an unknown number
         close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
     };
     using failure_kind = zlink::failure_kind;
@@ -66,6 +67,7 @@ public:
         action_kind kind = action_kind::wait;
         std::size_t consumed = 0;  // octets of event.bytes that were used up
         byte_span topic{};         // subscribe, cancel: inside event.bytes
+        std::uint64_t lost = 0;    // gap
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
         bool is_of_stranger = false;  // costly: the peer has proven nothing yet

@@ -16,10 +16,12 @@ constexpr std::size_t max_property_name = 255;
 // The name of Identity in the interface.
 constexpr std::string_view routing_id_name = "Routing-Id";
 
-// Properties that zlink itself sets of a peer, in whose name a peer cannot speak, and the one that
-// is for this library alone.
-constexpr std::array<std::string_view, 5> own_names = {property_name::user_id, "Peer-Address", "__fd",
-                                                       routing_id_name, batch_property};
+// Properties that zlink itself sets of a peer, in whose name a peer cannot speak, and those that
+// are for this library alone.
+constexpr std::array<std::string_view, 6> own_names = {property_name::user_id, "Peer-Address", "__fd",
+                                                       routing_id_name,        batch_property, gap_property};
+
+constexpr std::string_view gaps_heard = "1";
 
 bool announces_routing_id(socket_type type) noexcept {
     return type == socket_type::req || type == socket_type::dealer || type == socket_type::router;
@@ -102,6 +104,8 @@ void append_own_properties(std::vector<std::uint8_t> &out, const settings &optio
     append_property(out, property_name::socket_type, as_bytes(socket_type_name(options.type)));
     if (announces_routing_id(options.type))
         append_property(out, property_name::identity, as_bytes(options.routing_id));
+    if (options.asks_for_gaps())
+        append_property(out, gap_property, as_bytes(gaps_heard));
     for (const auto &[name, value] : options.metadata)
         if (!name.empty() && name.size() <= max_property_name)
             append_property(out, name, as_bytes(value));
@@ -134,6 +138,9 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
             if (value.size() > max_routing_id)
                 return fail(protocol_errors::invalid_metadata);
             identity = &value;
+        } else if (is_same_name(name, gap_property)) {
+            info.hears_gaps =
+                options.has_subscribers() && !options.keeps_newest() && as_text(value) == gaps_heard;
         } else if (std::none_of(own_names.begin(), own_names.end(),
                                 [&name = name](std::string_view own) { return is_same_name(own, name); })) {
             info.add(name, as_text(value));

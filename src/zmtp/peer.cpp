@@ -115,6 +115,7 @@ struct peer::state {
     action on_ping(byte_span data);
     std::chrono::nanoseconds on_pong(byte_span context) noexcept;
     action on_subscription(action_kind kind, byte_span topic) const;
+    action on_gap(byte_span data);
     void send_greeting(std::size_t up_to);
     /// The place where commands of traffic go.
     std::vector<std::uint8_t> &words() noexcept {
@@ -587,6 +588,8 @@ action peer::state::on_traffic_command(byte_span body) {
         result = on_subscription(action_kind::cancel, received.data);
     else if (received.name == command_name::pong)
         result.round_trip = on_pong(received.data);
+    else if (received.name == command_name::gap)
+        result = on_gap(received.data);
     else if (is_handshake_command(received.name))
         result = fail(protocol_errors::unexpected_command);
     // Commands we do not know are none of our business.
@@ -622,6 +625,18 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
         result.kind = kind;
         result.topic = topic;
     }
+    return result;
+}
+
+/// A publisher says it to a subscriber that has asked. To another it is a command that is not
+/// known.
+action peer::state::on_gap(byte_span data) {
+    if (!options_.asks_for_gaps())
+        return {};
+    if (data.size() != sizeof(std::uint64_t))
+        return fail(protocol_errors::malformed_command);
+    action result{action_kind::gap};
+    result.lost = get_u64(data.data());
     return result;
 }
 

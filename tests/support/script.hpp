@@ -255,6 +255,9 @@ private:
         case conversation::action_kind::cancel:
             log_.push_back("cancel " + octets(as_text(what.topic)));
             break;
+        case conversation::action_kind::gap:
+            log_.push_back("gap " + std::to_string(what.lost));
+            break;
         case conversation::action_kind::close:
             log_.push_back(describe(what));
             is_closed_ = true;

@@ -5,6 +5,7 @@
 
 #include "fake_peers.hpp"
 #include "pipe/fan_out.hpp"
+#include "pipe/in_band.hpp"
 
 namespace zlink::test {
 
@@ -211,6 +212,112 @@ TEST(fan_out, delivers_the_same_to_each_whatever_the_sizes) {
     EXPECT_EQ(read_messages(*a.far), expected_a);
     EXPECT_EQ(read_messages(*b.far), expected_b);
     EXPECT_EQ(read_messages(*c.far), expected_a);
+}
+
+/// What the far end reads, with the numbers of lost messages in brackets.
+static std::string read_with_gaps(fake_peer &peer) {
+    std::string out;
+    for (frame_view frame; peer.far->read(frame);) {
+        if (!frame.is_command())
+            out += std::string(as_text(frame.body())) + (frame.has_more() ? "+" : " ");
+        else if (in_band::is_gap(frame.body()))
+            out += "[" + std::to_string(in_band::lost_in(frame.body())) + "] ";
+    }
+    return out;
+}
+
+TEST(fan_out, tells_who_wants_to_know_how_many_messages_there_was_no_room_for) {
+    publisher p;
+    fake_peer told = p.attach(2), untold = p.attach(2), quick = p.attach();
+    told.far->want_gaps(true);
+    for (const char *each : {"1", "2", "3", "4"})
+        EXPECT_EQ(p.send_to_all(each), error::none);
+    EXPECT_EQ(read_with_gaps(told), "1 2 ");
+    EXPECT_EQ(read_with_gaps(untold), "1 2 ");
+    p.match({&untold});  // what goes to others is not the place for it
+    EXPECT_EQ(p.write("5"), error::none);
+    p.match({&told, &untold, &quick});
+    EXPECT_EQ(p.write("6", true), error::none);
+    EXPECT_EQ(p.write("7"), error::none);
+    EXPECT_EQ(p.send_to_all("8"), error::none);
+    EXPECT_EQ(read_with_gaps(told), "[2] 6+7 8 ");
+    EXPECT_EQ(read_with_gaps(untold), "5 6+7 ");
+    EXPECT_EQ(read_with_gaps(quick), "1 2 3 4 6+7 8 ");
+    EXPECT_EQ(p.send_to_all("9"), error::none);
+    EXPECT_EQ(read_with_gaps(told), "9 ");
+}
+
+TEST(fan_out, tells_nothing_to_who_does_not_want_to_know_any_more_or_has_gone) {
+    publisher p;
+    fake_peer a = p.attach(1), b = p.attach(1);
+    a.far->want_gaps(true);
+    b.far->want_gaps(true);
+    for (const char *each : {"1", "2", "3"})
+        EXPECT_EQ(p.send_to_all(each), error::none);
+    EXPECT_EQ(read_with_gaps(a), "1 ");
+    EXPECT_EQ(read_with_gaps(b), "1 ");
+    a.far->want_gaps(false);
+    p.out.detach(*b.near);
+    EXPECT_EQ(p.send_to_all("4"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "4 ");
+    a.far->want_gaps(true);
+    EXPECT_EQ(p.send_to_all("5"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "5 ");
+    p.out.attach(*b.near);
+    EXPECT_EQ(p.send_to_all("6"), error::none);
+    EXPECT_EQ(read_with_gaps(b), "6 ");
+}
+
+TEST(fan_out, says_to_the_next_peer_that_it_does_not_know_what_that_one_has_not_got) {
+    publisher p;
+    fake_peer a = p.attach(1), b = p.attach(1);
+    a.far->want_gaps(true);
+    for (const char *each : {"1", "2", "3"})
+        EXPECT_EQ(p.send_to_all(each), error::none);
+    p.out.begin_peer(*a.near);
+    p.out.begin_peer(*b.near);
+    EXPECT_EQ(p.send_to_all("4"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "1 ");
+    EXPECT_EQ(read_with_gaps(b), "1 ");
+    EXPECT_EQ(p.send_to_all("5"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "[0] [1] 5 ");
+    EXPECT_EQ(read_with_gaps(b), "5 ");
+    EXPECT_EQ(p.send_to_all("6"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "6 ");
+    EXPECT_EQ(read_with_gaps(b), "6 ");
+}
+
+TEST(fan_out, encodes_once_what_stands_behind_lost_messages_too) {
+    publisher p;
+    fake_peer told = p.attach(1), quick = p.attach();
+    told.far->want_gaps(true);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    EXPECT_EQ(p.send_to_all("2"), error::none);
+    EXPECT_EQ(read_with_gaps(told), "1 ");
+    EXPECT_EQ(read_with_gaps(quick), "1 2 ");
+    EXPECT_EQ(p.send_to_all(std::string(10000, 'x')), error::none);
+    frame_view of_told, of_quick;
+    ASSERT_TRUE(told.far->read(of_told));
+    EXPECT_TRUE(of_told.is_command());
+    ASSERT_TRUE(told.far->read(of_told));
+    ASSERT_TRUE(quick.far->read(of_quick));
+    EXPECT_EQ(of_told.data, of_quick.data);
+    EXPECT_EQ(of_told.size, 10000u);
+}
+
+TEST(fan_out, tells_in_front_of_a_message_of_parts_that_was_begun_again) {
+    publisher p;
+    fake_peer a = p.attach(1), quick = p.attach();
+    a.far->want_gaps(true);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    p.match({&a, &quick});
+    EXPECT_EQ(p.write("2", true), error::none);
+    EXPECT_EQ(read_with_gaps(a), "1 ");
+    EXPECT_EQ(p.write("3"), error::none);  // of a message that has passed it over
+    EXPECT_EQ(read_with_gaps(a), "");
+    EXPECT_EQ(p.send_to_all("4"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "[1] 4 ");
+    EXPECT_EQ(read_with_gaps(quick), "1 2+3 4 ");
 }
 
 TEST(fan_out, arms_the_full_ones_that_match) {

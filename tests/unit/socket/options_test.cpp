@@ -360,7 +360,7 @@ TEST(option_of_text, has_limits_and_a_meaning_when_empty) {
 TEST(metadata, wants_a_name_with_its_prefix_and_a_value) {
     settings s = default_settings(pair);
     for (std::string_view bad : {"", "X-key", "key:value", "X-:v", "X-a:", ":", "x-a:b", "a:b",
-                                 "X-Zlink-Batch:1c", "X-ZLINK-batch:x"})
+                                 "X-Zlink-Batch:1c", "X-ZLINK-batch:x", "X-Zlink-Gap:1", "x-zlink-GAP:1"})
         EXPECT_EQ(set_text(s, ZMQ_METADATA, bad), error::invalid) << bad;
     EXPECT_EQ(set_text(s, ZMQ_METADATA, "X-" + std::string(254, 'k') + ":v"), error::invalid);
     EXPECT_TRUE(s.metadata.empty());

@@ -121,12 +121,45 @@ TEST_F(null_handshake, refuses_a_routing_id_of_more_than_255_octets) {
 TEST_F(null_handshake, keeps_the_peers_other_properties_but_none_in_our_own_name) {
     const octets list = property("X-colour", "red") + property("Resource", "r") +
                         property("user-id", "root") + property("Peer-Address", "1.2.3.4") +
-                        property("__fd", "0") + property("Routing-Id", "x") + property("X-Zlink-Batch", "1c");
+                        property("__fd", "0") + property("Routing-Id", "x") +
+                        property("X-Zlink-Batch", "1c") + property("X-Zlink-Gap", "1");
     EXPECT_EQ(receive(socket_of(socket_type::pull), "READY", list).status, mechanism::progress::complete);
     EXPECT_STREQ(info().find("X-Colour"), "red");
     EXPECT_STREQ(info().find("Resource"), "r");
-    for (const char *name : {"User-Id", "Peer-Address", "__fd", "Routing-Id", "X-Zlink-Batch"})
+    for (const char *name : {"User-Id", "Peer-Address", "__fd", "Routing-Id", "X-Zlink-Batch", "X-Zlink-Gap"})
         EXPECT_EQ(info().find(name), nullptr) << name;
+}
+
+TEST_F(null_handshake, asks_for_gaps_for_a_subscriber_alone_and_hears_it_of_one) {
+    settings sub = socket_of(socket_type::sub);
+    std::vector<std::uint8_t> list;
+    append_own_properties(list, sub);
+    EXPECT_EQ(text(list), property("Socket-Type", "SUB"));
+    sub.hears_gaps = true;
+    list.clear();
+    append_own_properties(list, sub);
+    EXPECT_EQ(text(list), property("Socket-Type", "SUB") + property("X-Zlink-Gap", "1"));
+    settings push = socket_of(socket_type::push);
+    push.hears_gaps = true;
+    list.clear();
+    append_own_properties(list, push);
+    EXPECT_EQ(text(list), property("Socket-Type", "PUSH"));
+    const struct {
+        socket_type own;
+        const char *peer, *name, *value;
+        bool hears;
+    } table[] = {{socket_type::pub, "SUB", "X-Zlink-Gap", "1", true},
+                 {socket_type::xpub, "XSUB", "x-ZLINK-gap", "1", true},
+                 {socket_type::pub, "SUB", "X-Zlink-Gap", "", false},
+                 {socket_type::pub, "SUB", "X-Zlink-Gap", "2", false},
+                 {socket_type::pub, "SUB", "X-Zlink-Gap", "1 ", false},
+                 {socket_type::sub, "PUB", "X-Zlink-Gap", "1", false},
+                 {socket_type::pull, "PUSH", "X-Zlink-Gap", "1", false}};
+    for (const auto &row : table) {
+        const octets said = property("Socket-Type", row.peer) + property(row.name, row.value);
+        EXPECT_EQ(receive(socket_of(row.own), "READY", said).status, mechanism::progress::complete);
+        EXPECT_EQ(info().hears_gaps, row.hears) << row.peer << row.name << row.value;
+    }
 }
 
 TEST_F(null_handshake, finds_each_of_many_properties_and_keeps_little_more_than_their_octets) {

@@ -63,6 +63,41 @@ TEST(peer, exchanges_messages_and_commands_however_the_octets_arrive) {
     script.run().is_the_same_in_any_split(2000, [&] { return static_cast<unsigned>(random()); });
 }
 
+TEST(peer, takes_gaps_of_eight_octets_where_it_has_asked_for_them) {
+    const octets seven = octets(7, 0);
+    settings asking = socket_of(socket_type::sub);
+    asking.hears_gaps = true;
+    const auto hears = [&](const settings &own, const octets &said, const std::string &what) {
+        const bool is_sub = own.type == socket_type::sub;
+        const octets asked =
+            is_sub && own.hears_gaps && !own.conflate ? property("X-Zlink-Gap", "1") : octets();
+        peer_script(own)
+            .expects_write(signature())
+            .receives(greeting())
+            .expects_write(rest_of_greeting() + ready(socket_type_name(own.type), asked))
+            .receives(ready(is_sub ? "PUB" : "SUB"))
+            .expects("established")
+            .receives(said)
+            .expects(what)
+            .run();
+    };
+    hears(asking, command_frame("GAP", seven + octets(1, 5)), "gap 5");
+    hears(asking, command_frame("GAP", octets(8, 0)), "gap 0");
+    hears(asking, command_frame("GAP", octets(8, 0xff)), "gap 18446744073709551615");
+    hears(asking, command_frame("GAP", seven), "close protocol 10000011");
+    hears(asking, command_frame("GAP", octets(9, 0)), "close protocol 10000011");
+    hears(asking, command_frame("GAP"), "close protocol 10000011");
+    // A command that is not known: to one that has not asked, to a publisher, and where the newest
+    // alone is kept.
+    hears(socket_of(socket_type::sub), command_frame("GAP", octets(8, 0)) + message("a"), "message a");
+    settings newest = socket_of(socket_type::sub);
+    newest.hears_gaps = newest.conflate = true;
+    hears(newest, command_frame("GAP") + message("a"), "message a");
+    settings xpub = socket_of(socket_type::xpub);
+    xpub.hears_gaps = true;
+    hears(xpub, command_frame("GAP", octets(8, 0)) + message("a"), "message a");
+}
+
 TEST(peer, fails_in_one_defined_way_whatever_octet_of_a_conversation_is_wrong) {
     peer_script script = established(pub, "SUB");
     script.receives(command_frame("SUBSCRIBE", "topic")).receives(part("a") + message("b"));
