@@ -10,8 +10,8 @@
 #include <system_error>
 #include <type_traits>
 
-#include "core/chunk.hpp"
 #include "core/error.hpp"
+#include "memory/chunk.hpp"
 
 namespace zlink::capi {
 

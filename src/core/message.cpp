@@ -9,9 +9,9 @@
 #include <new>
 #include <type_traits>
 
-#include "core/large_blocks.hpp"
-#include "core/lent_records.hpp"
 #include "core/platform.hpp"
+#include "memory/large_blocks.hpp"
+#include "memory/lent_records.hpp"
 
 namespace zlink {
 

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/block.hpp"
 #include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/peer_info.hpp"
+#include "memory/block.hpp"
 
 namespace zlink {
 

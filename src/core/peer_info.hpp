@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/block.hpp"
 #include "core/events.hpp"
+#include "memory/block.hpp"
 
 namespace zlink {
 

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/waiter.hpp"
+#include "memory/process.hpp"
 
 struct pollfd;
 
@@ -91,14 +92,6 @@ bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;
 
 /// Grows by one in a child of fork. Objects remember it to learn that they were inherited.
 unsigned fork_generation() noexcept;
-/// Has fork() call `before`, and `after` in both processes: what a lock guards is whole in the
-/// child, too. False when memory is short.
-bool around_fork(void (*before)(), void (*after)()) noexcept;
-
-/// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of
-/// its own may go on.
-void stay_loaded() noexcept;
-
 /// The file that this library was loaded from: itself, or the program that it is a part of. Empty
 /// when the system cannot tell.
 const char *path_of_library() noexcept;

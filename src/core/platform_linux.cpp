@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "core/epoll_set.hpp"
-#include "core/of_thread.hpp"
+#include "memory/of_thread.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -356,25 +356,6 @@ unsigned fork_generation() noexcept {
     return generation.load();
 }
 
-namespace {
-std::atomic<bool> stays_loaded{false};
-std::atomic<bool> is_at_exit{false};
-struct note_of_exit {
-    ~note_of_exit() { is_at_exit.store(true, std::memory_order_relaxed); }
-} const at_exit;
-}  // namespace
-
-/// Not at exit: there the loader takes a library that it opens for new, and initialises it once
-/// more, under threads that are at work.
-void stay_loaded() noexcept {
-    if (is_at_exit.load(std::memory_order_relaxed) || stays_loaded.load(std::memory_order_relaxed))
-        return;
-    Dl_info here;
-    if (::dladdr(reinterpret_cast<void *>(&stay_loaded), &here) != 0 && here.dli_fname &&
-        ::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
-        stays_loaded.store(true, std::memory_order_relaxed);
-}
-
 const char *path_of_library() noexcept {
     Dl_info here;
     const bool is_known = ::dladdr(reinterpret_cast<void *>(&path_of_library), &here) != 0;
@@ -394,10 +375,6 @@ void write_error_output(std::string_view octets) noexcept {
         (void)::sigtimedwait(&broken_pipe, nullptr, &at_once);
     }
     (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-bool around_fork(void (*before)(), void (*after)()) noexcept {
-    return ::pthread_atfork(before, after, after) == 0;
 }
 
 const clock_source &steady_clock() noexcept {

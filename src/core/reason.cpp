@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/of_thread.hpp"
+#include "memory/of_thread.hpp"
 
 namespace zlink::reason {
 

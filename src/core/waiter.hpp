@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "core/error.hpp"
+#include "memory/times.hpp"
 
 namespace zlink {
-
-using time_point = std::chrono::steady_clock::time_point;
-using duration = std::chrono::steady_clock::duration;
 
 /// Read by everything that needs the time; the context hands one down.
 class clock_source {

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "core/event_log.hpp"
-#include "core/huge_blocks.hpp"
-#include "core/large_blocks.hpp"
-#include "core/lent_records.hpp"
+#include "memory/huge_blocks.hpp"
+#include "memory/large_blocks.hpp"
+#include "memory/lent_records.hpp"
 
 namespace zlink::metrics {
 

@@ -19,8 +19,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/chunk.hpp"
 #include "core/counters.hpp"
+#include "memory/chunk.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {

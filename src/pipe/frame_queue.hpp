@@ -32,13 +32,13 @@
 #include <memory>
 #include <sys/uio.h>
 
-#include "core/block.hpp"
 #include "core/bytes.hpp"
-#include "core/chunk.hpp"
 #include "core/debug_counters.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
 #include "core/peer_info.hpp"
+#include "memory/block.hpp"
+#include "memory/chunk.hpp"
 #include "pipe/account.hpp"
 
 namespace zlink {

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "core/block.hpp"
+#include "memory/block.hpp"
 
 namespace zlink {
 

@@ -11,10 +11,10 @@
 #include <exception>
 #include <mutex>
 
-#include "core/chunk.hpp"
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
 #include "core/platform.hpp"
+#include "memory/chunk.hpp"
 
 namespace zlink {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/of_thread.hpp"
+#include "memory/of_thread.hpp"
 #include "reactor/asio_loop.hpp"
 
 namespace zlink {

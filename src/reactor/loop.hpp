@@ -10,9 +10,9 @@
 #include <functional>
 #include <memory>
 
-#include "core/block.hpp"
 #include "core/error.hpp"
 #include "core/waiter.hpp"
+#include "memory/block.hpp"
 #include "reactor/costly_work.hpp"
 #include "reactor/shedding.hpp"
 

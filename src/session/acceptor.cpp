@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "core/chunk.hpp"
 #include "core/reason.hpp"
+#include "memory/chunk.hpp"
 
 namespace zlink {
 

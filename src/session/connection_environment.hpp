@@ -6,13 +6,13 @@
 #include <memory>
 #include <optional>
 
-#include "core/chunk.hpp"
 #include "core/counters.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "core/subscription_set.hpp"
 #include "core/tuning.hpp"
 #include "core/web_place.hpp"
+#include "memory/chunk.hpp"
 #include "reactor/loop.hpp"
 #include "zmtp/failure.hpp"
 

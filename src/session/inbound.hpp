@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "core/bytes.hpp"
-#include "core/chunk.hpp"
 #include "core/wipe.hpp"
+#include "memory/chunk.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/reading.hpp"
 #include "session/connection_environment.hpp"

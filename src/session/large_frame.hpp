@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/block.hpp"
 #include "core/bytes.hpp"
-#include "core/chunk.hpp"
 #include "core/frame.hpp"
+#include "memory/block.hpp"
+#include "memory/chunk.hpp"
 
 namespace zlink {
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/block.hpp"
-#include "core/chunk.hpp"
 #include "core/debug_counters.hpp"
+#include "memory/block.hpp"
+#include "memory/chunk.hpp"
 #include "pipe/frame_queue.hpp"
 #include "zmtp/framing.hpp"
 

@@ -1,4 +1,6 @@
 // Publishes connection events as messages; see monitor.hpp.
+//
+// Map:      what is wanted; events, and those that were put off; their frames in both versions.
 #include "socket/monitor.hpp"
 
 #include <cstring>

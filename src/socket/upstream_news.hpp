@@ -18,8 +18,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/block.hpp"
 #include "core/keyed_hash.hpp"
+#include "memory/block.hpp"
 #include "pipe/frame_queue.hpp"
 
 namespace zlink {

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/of_thread.hpp"
 #include "core/platform.hpp"
 #include "core/settings.hpp"
+#include "memory/of_thread.hpp"
 #include "transport/tls_files.hpp"
 
 namespace zlink {

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <utility>
 
-#include "core/of_thread.hpp"
 #include "core/platform.hpp"
+#include "memory/of_thread.hpp"
 #include "transport/tls_failures.hpp"
 
 namespace zlink {

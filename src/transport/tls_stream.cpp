@@ -9,7 +9,7 @@
 #include <new>
 #include <openssl/err.h>
 
-#include "core/of_thread.hpp"
+#include "memory/spare_memory.hpp"
 #include "transport/range_cursor.hpp"
 #include "transport/tls_proof.hpp"
 #include "transport/tls_section.hpp"
@@ -24,17 +24,7 @@ constexpr std::size_t records_at_once = 4;             // before they are handed
 constexpr std::size_t most_octets_in_write = 1 << 20;  // octets of a write, whatever the inner stream takes
 constexpr std::uint64_t records_of_a_key = 1 << 23;    // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
-/// Memory of a thread that writes: only what the inner stream does not take stays with a
-/// connection.
-struct spare_memory {
-    std::vector<std::uint8_t> records;
-    std::unique_ptr<std::uint8_t[]> gathered;  // most_octets_in_record
-
-    static void swap_records(std::vector<std::uint8_t> &with) noexcept {
-        if (spare_memory *const spare = of_thread<spare_memory>::get())
-            spare->records.swap(with);
-    }
-};
+static_assert(spare_memory::most_gathered == most_octets_in_record);
 
 /// The octets that stand next, up to a full record: where it is, or gathered in memory of the
 /// thread. Where there is none for that it is less.

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/chunk.hpp"
+#include "memory/chunk.hpp"
 #include "zmtp/curve_frame.hpp"
 #include "zmtp/framing.hpp"
 

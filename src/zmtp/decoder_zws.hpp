@@ -15,7 +15,7 @@
 #include <array>
 #include <memory>
 
-#include "core/chunk.hpp"
+#include "memory/chunk.hpp"
 #include "zmtp/framing.hpp"
 #include "zmtp/masking.hpp"
 #include "zmtp/web_frame.hpp"

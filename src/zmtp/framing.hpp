@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "core/bytes.hpp"
-#include "core/chunk.hpp"
 #include "core/frame.hpp"
 #include "core/settings.hpp"
+#include "memory/chunk.hpp"
 #include "zmtp/failure.hpp"
 
 namespace zlink {

@@ -51,7 +51,7 @@ def faults_of(library, fortified, bundled):
     if "getenv" in names and not bundled:
         yield "the environment is believed in a program with more rights than its user (getenv, not secure_getenv)"
     if {"__cxa_thread_atexit", "__cxa_thread_atexit_impl"} & names:
-        yield "a thread_local has a destructor, which the C library ends the process for when memory is short (core/of_thread.hpp)"
+        yield "a thread_local has a destructor, which the C library ends the process for when memory is short (memory/of_thread.hpp)"
     landing = LANDING.get(platform.machine())
     if landing and not bundled:
         functions = first_instructions(library)

@@ -15,8 +15,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "core/chunk.hpp"
 #include "core/fence.hpp"
+#include "memory/chunk.hpp"
 #include "reactor/deferred_call.hpp"
 #include "reactor/resolver.hpp"
 #include "support/eventually.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/chunk.hpp"
+#include "memory/chunk.hpp"
 
 namespace zlink {
 namespace {

@@ -1,7 +1,5 @@
 // The chunk pool: sizes, reuse, and chunks that outlive their pool.
-#include "core/chunk.hpp"
-
-#include "core/platform.hpp"
+#include "memory/chunk.hpp"
 
 #include <cstring>
 #include <fstream>
@@ -11,9 +9,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "core/huge_blocks.hpp"
-#include "core/large_blocks.hpp"
 #include "limited_memory.hpp"
+#include "memory/huge_blocks.hpp"
+#include "memory/large_blocks.hpp"
 
 namespace zlink {
 namespace {
@@ -129,7 +127,7 @@ void use(chunk_pool &pool, std::size_t size, std::size_t count) {
 TEST(chunk_pools, give_back_half_of_what_was_not_used_with_each_look) {
     using namespace std::chrono_literals;
     auto pool = chunk_pool::make();
-    time_point now = platform::steady_clock().now() + 1h;  // whatever other tests have looked at
+    time_point now = std::chrono::steady_clock::now() + 1h;  // whatever other tests have looked at
     const auto look = [&] { chunk_pool::age_idle(now += 1s); };
     look();
     use(*pool, 64 * 1024, 36);

@@ -2,7 +2,7 @@
 //
 // Map:      sizes by class; memory of the system's; what is kept for all; what is kept for one
 //           processor; the functions of the header.
-#include "core/large_blocks.hpp"
+#include "memory/large_blocks.hpp"
 
 #include <algorithm>
 #include <array>

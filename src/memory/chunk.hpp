@@ -16,8 +16,8 @@
 #include <memory>
 #include <mutex>
 
-#include "core/block.hpp"
-#include "core/waiter.hpp"
+#include "memory/block.hpp"
+#include "memory/times.hpp"
 
 namespace zlink {
 

@@ -1,5 +1,5 @@
 // Records that one thread makes and another drops.
-#include "core/lent_records.hpp"
+#include "memory/lent_records.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

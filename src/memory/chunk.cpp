@@ -2,7 +2,7 @@
 //
 // Order:    the locks of all pools, which fork takes; where a chunk's memory comes from and goes;
 //           pools made, ended and emptied; allocating, growing, giving back.
-#include "core/chunk.hpp"
+#include "memory/chunk.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 #include <new>
 #include <utility>
 
-#include "core/huge_blocks.hpp"
-#include "core/large_blocks.hpp"
-#include "core/platform.hpp"
+#include "memory/huge_blocks.hpp"
+#include "memory/large_blocks.hpp"
+#include "memory/process.hpp"
 
 namespace zlink {
 

@@ -2,15 +2,15 @@
 //
 // Order:    magazines; the depot that all threads share; what each thread holds; allocating and
 //           releasing.
-#include "core/lent_records.hpp"
+#include "memory/lent_records.hpp"
 
 #include <array>
 #include <mutex>
 #include <new>
 #include <utility>
 
-#include "core/of_thread.hpp"
-#include "core/platform.hpp"
+#include "memory/of_thread.hpp"
+#include "memory/process.hpp"
 
 namespace zlink::lent_records {
 

@@ -1,10 +1,10 @@
 // One key of the C library for all objects of all threads; see of_thread.hpp.
-#include "core/of_thread.hpp"
+#include "memory/of_thread.hpp"
 
 #include <pthread.h>
 #include <utility>
 
-#include "core/platform.hpp"
+#include "memory/process.hpp"
 
 namespace zlink {
 

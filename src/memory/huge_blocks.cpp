@@ -2,7 +2,7 @@
 //
 // Order:    pages and lists by size; mapping; allocating; heap blocks counted, before there are
 //           pages; releasing; idle memory.
-#include "core/huge_blocks.hpp"
+#include "memory/huge_blocks.hpp"
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "core/platform.hpp"
+#include "memory/process.hpp"
 
 namespace zlink::huge_blocks {
 

@@ -1,6 +1,6 @@
 // Memory for large bodies: what comes back is given out again, and no more than 64 MiB of it is
 // kept.
-#include "core/large_blocks.hpp"
+#include "memory/large_blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "chosen_processor.hpp"
-#include "core/message.hpp"
 #include "limited_memory.hpp"
 
 // The sanitizers would end the process where memory is short.
@@ -130,32 +129,6 @@ TEST_F(large_blocks_test, gives_each_processor_what_it_had_last) {
             EXPECT_EQ(again == blocks[i], keeps);
             large_blocks::release(again, size);
         }
-    }
-}
-
-TEST_F(large_blocks_test, gives_a_body_back_to_the_processor_that_filled_it) {
-    const int filling = two_processors().front();
-    const int closing = two_processors().back();
-    const auto made = [] {
-        message filled;
-        EXPECT_EQ(filled.init_size(500'000), error::none);
-        return filled;
-    };
-    for (int round = 0; round < 3; ++round) {
-        ASSERT_NO_FATAL_FAILURE(where.go_to(filling));
-        message first = made();
-        const std::uint8_t *const its_memory = first.data();
-        ASSERT_NO_FATAL_FAILURE(where.go_to(closing));
-        EXPECT_EQ(first.close(), error::none);
-        message of_another = made();
-        ASSERT_NO_FATAL_FAILURE(where.go_to(filling));
-        message second = made();
-        if (filling != closing) {
-            EXPECT_EQ(second.data() == its_memory, keeps);
-            EXPECT_NE(of_another.data(), its_memory);
-        }
-        EXPECT_EQ(of_another.close(), error::none);
-        EXPECT_EQ(second.close(), error::none);
     }
 }
 
