@@ -140,3 +140,42 @@ def test_doctor_tells_of_a_program():
     run("doctor", sys.executable, env=dict(without(), LD_PRELOAD=str(LIBRARY)))
     run("doctor", "no-such-program", status=1)
     assert b"linked into it" in run("doctor", shutil.which(COMMAND))
+
+
+# ---- zlink-run, which the Debian package has beside the library ----
+
+
+@pytest.fixture
+def packaged(tmp_path):
+    """A folder with zlink-run in it, as the package zlink has it."""
+    source = pathlib.Path(__file__).parents[2] / "packaging/debian/zlink-run"
+    (tmp_path / "bin").mkdir()
+    shutil.copy(source, tmp_path / "bin")
+    return tmp_path / "bin"
+
+
+def zlink_run(folder, *arguments, **variables):
+    done = subprocess.run([folder / "zlink-run", *arguments], capture_output=True, text=True, env=dict(without("ZLINK_POLICY"), **variables), check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_zlink_run_has_zlink_look_at_the_program_under_a_policy(tmp_path, packaged, static_program):
+    (packaged / "zlink").symlink_to(COMMAND)
+    policy = tmp_path / "policy.toml"
+    policy.write_text("")
+    policy.chmod(0o600)
+    assert zlink_run(packaged, static_program) == (0, "", "")
+    for flags, variables in (([f"--policy={policy}"], {}), (["--preload", "--policy", policy], {}), ([], {"ZLINK_POLICY": str(policy)}), ([], {"ZLINK_POLICY": ""})):
+        status, _, said = zlink_run(packaged, *flags, "--", static_program, **variables)
+        assert status == 5 and "linked statically" in said
+    shows = zlink_run(packaged, "--policy", policy, "sh", "-c", 'echo "$ZLINK_POLICY $1 $LD_PRELOAD"', "x", "a b")
+    assert shows == (0, f"{policy} a b {LIBRARY}\n", "")
+
+
+def test_zlink_run_starts_nothing_under_a_policy_where_nobody_looks_at_it(tmp_path, packaged):
+    for flags, variables in ((["--policy", "/etc/hosts"], {}), ([], {"ZLINK_POLICY": "/etc/hosts"})):
+        status, out, said = zlink_run(packaged, *flags, "sh", "-c", "echo ran", **variables)
+        assert (status, out) == (5, "") and "zlink-tools" in said
+    assert zlink_run(packaged, "sh", "-c", 'echo "$LD_LIBRARY_PATH"; exit 3') == (3, "/usr/$LIB/zlink\n", "")
+    for flags in (["--policy"], ["--policy", ""], ["--policy=", "true"], ["--polite", "true"]):
+        assert zlink_run(packaged, *flags)[0] == 2

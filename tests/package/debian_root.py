@@ -189,6 +189,8 @@ def prove_packages(root, debs):
     expect("with libzmq5 and zlink, on", library_in_use(root), "libzmq", wrong)
     said = root.run("env", "ZLINK_LOG=info", "zlink-run", "python3", "-c", "import zmq; zmq.Context()")
     expect("with zlink-run, on", "zlink" if "zlink/libzmq.so.5" in said else "libzmq", "zlink", wrong)
+    refused, said = root.attempt("zlink-run", "--policy", "/etc/hosts", "passwd", "--help")
+    expect("with `zlink-run --policy`, a program that is setuid", "refused" if not refused and "setuid" in said else "runs", "refused", wrong)
     root.run("zlink-select", "on")
     expect("after `zlink-select on`, on", library_in_use(root), "zlink", wrong)
     root.run("apt-get", "install", "--reinstall", "-y", at["zlink"])
