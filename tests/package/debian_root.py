@@ -3,7 +3,8 @@
 
 packages  installs zlink-libzmq5 and everything of the distribution that depends on libzmq5, looks which file each program and library
           there would load, has ten of them exchange messages, and has Debian's library back; then zlink beside libzmq5, chosen and not.
-sources   unpacks a release tarball (make dist) in the root; there `make build`, `make demo` and `make package`.
+sources   unpacks a release tarball (make dist) in the root; there `make`, `make build`, `make demo` and `make package`, as somebody types
+          them who has nothing but make. Then it installs these packages, exchanges messages, and goes there and back as above.
 
 It needs root, the network, debootstrap, and 12 GB where the root is made; that is removed at the end. The mirror is the one that apt has
 here.
@@ -12,7 +13,6 @@ Usage: debian_root.py packages SUITE DIRECTORY_OF_PACKAGES [ROOT]
        debian_root.py sources SUITE TARBALL [ROOT]
 """
 
-import glob
 import os
 import pathlib
 import shutil
@@ -136,11 +136,11 @@ def check_dependents(root):
     return wrong
 
 
-def check_exchanges(root):
+def check_exchanges(root, kind="*.*"):
     shutil.copytree(HERE / "exchanges", root.path / "exchanges", dirs_exist_ok=True)
     wrong = []
     print("\n| exchange | result |\n|---|---|")
-    for script in sorted((HERE / "exchanges").glob("*.*")):
+    for script in sorted((HERE / "exchanges").glob(kind)):
         title = script.read_text(encoding="utf-8").splitlines()[1].removeprefix("<?php").lstrip("#%/ ")
         went_well, said = root.attempt(f"/exchanges/{script.name}", seconds=120, alone=True)
         print(f"| {title} | {'in order' if went_well else 'failed'} |", flush=True)
@@ -161,23 +161,9 @@ def expect(what, seen, wanted, wrong):
         wrong.append(f"{what}: {seen}, not {wanted}")
 
 
-def prove_packages(root, debs):
-    (root.path / "packages").mkdir()
-    for deb in debs:
-        shutil.copy(deb, root.path / "packages")
-    at = {path.name.split("_")[0]: f"/packages/{path.name}" for path in debs}
+def there_and_back(root, at):
+    """From the packages to Debian's library and back, beside it, and away."""
     wrong = []
-    root.install("python3-zmq")
-    expect("before, a program runs on", library_in_use(root), "libzmq", wrong)
-    root.install(at["zlink-libzmq5"], at["zlink-libzmq3-dev"], at["zlink-tools"])
-    expect("with zlink-libzmq5, on", library_in_use(root), "zlink", wrong)
-    print()
-    wrong += check_dependents(root)
-    root.run("apt-get", "check")
-    root.install(*ALSO_NEEDED)
-    wrong += check_exchanges(root)
-    print()
-
     root.run("apt-get", "check")
     expect("`apt-get check` finds", "nothing", "nothing", wrong)
     root.install("libzmq5")
@@ -208,21 +194,58 @@ def prove_packages(root, debs):
     return wrong
 
 
+def made_packages(directory):
+    return [path for path in pathlib.Path(directory).glob("*.deb") if "-dbgsym" not in path.name]
+
+
+def put_in(root, debs):
+    """Where they are in the root, by the names of the packages."""
+    (root.path / "packages").mkdir()
+    for deb in debs:
+        shutil.copy(deb, root.path / "packages")
+    return {path.name.split("_")[0]: f"/packages/{path.name}" for path in debs}
+
+
+def prove_packages(root, debs):
+    at = put_in(root, debs)
+    wrong = []
+    root.install("python3-zmq")
+    expect("before, a program runs on", library_in_use(root), "libzmq", wrong)
+    root.install(at["zlink-libzmq5"], at["zlink-libzmq3-dev"], at["zlink-tools"])
+    expect("with zlink-libzmq5, on", library_in_use(root), "zlink", wrong)
+    print()
+    wrong += check_dependents(root)
+    root.run("apt-get", "check")
+    root.install(*ALSO_NEEDED)
+    wrong += check_exchanges(root)
+    print()
+
+    return wrong + there_and_back(root, at)
+
+
 def prove_sources(root, tarball):
     shutil.copy(tarball, root.path)
     root.install("make", "xz-utils")
     root.run("tar", "-xf", f"/{tarball.name}", "-C", "/root")
     place = f"/root/{tarball.name.removesuffix('.tar.xz')}"
     wrong = []
-    for target in ("build", "demo", "package"):
-        went_well, said = root.attempt("make", "-C", place, target, seconds=3600)
-        print(f"- `make {target}`: {'in order' if went_well else 'failed'}", flush=True)
+    for target in ("", "build", "demo", "package"):
+        went_well, said = root.attempt("make", "-C", place, *target.split(), seconds=3600)
+        print(f"- `{f'make {target}'.strip()}`: {'in order' if went_well else 'failed'}", flush=True)
         print(said[-3000:], file=sys.stderr)
         if not went_well:
             wrong.append(target)
-    print(f"- packages: {' '.join(sorted(os.path.basename(path) for path in glob.glob(f'{root.path}{place}/build/package/*.deb')))}")
     print(f"- {root.run('c++', '--version').splitlines()[0]}, {root.run('cmake', '--version').splitlines()[0]}")
-    return wrong
+    at = put_in(root, made_packages(f"{root.path}{place}/build/package"))
+    print(f"- packages: {' '.join(sorted(map(os.path.basename, at.values())))}")
+    if "package" in wrong:
+        return wrong
+    root.install("python3-zmq", "gcc", "libc6-dev", "pkg-config")
+    root.install(at["zlink-libzmq5"], at["zlink-libzmq3-dev"], at["zlink-tools"])
+    expect("with zlink-libzmq5, a program runs on", library_in_use(root), "zlink", wrong)
+    wrong += check_exchanges(root, "pyzmq.*") + check_exchanges(root, "development.*")
+    print()
+    return wrong + there_and_back(root, at)
 
 
 def main(kind, suite, what, place=None):
@@ -230,7 +253,7 @@ def main(kind, suite, what, place=None):
     try:
         root.make()
         if kind == "packages":
-            wrong = prove_packages(root, [path for path in pathlib.Path(what).glob("*.deb") if "-dbgsym" not in path.name])
+            wrong = prove_packages(root, made_packages(what))
         else:
             wrong = prove_sources(root, pathlib.Path(what))
     finally:
