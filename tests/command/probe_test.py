@@ -1,7 +1,10 @@
 """zlink probe, against libzmq, and against what is no ZMTP."""
 
 import contextlib
+import json
+import os
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -114,3 +117,32 @@ def test_curve_needs_keys_and_goes_on_with_them(peer):
 def test_a_greeting_without_a_handshake_is_told(start):
     web = start("pull", "ws://127.0.0.1:*", "-v")
     assert b"Socket-Type PULL" in run("probe", web.bound())
+
+
+def failed(told):
+    return sum(number for name, number in told.items() if name.startswith("handshakes_failed_"))
+
+
+@pytest.mark.parametrize("where", ["tcp", "ipc", "ws", "tls", "curve"])
+@pytest.mark.parametrize("kind", ["rep", "pull", "sub", "pub", "router"])
+def test_the_peer_counts_a_handshake_that_was_done(start, tmp_path, where, kind):
+    address = {"ipc": f"ipc://{tmp_path}/s", "curve": "tcp://127.0.0.1:*"}.get(where, where + "://127.0.0.1:*")
+    theirs, ours = [], []
+    if where == "tls":
+        run("keygen", "--tls", tmp_path / "tls")
+        theirs = ["--cert", tmp_path / "tls/localhost.pem", "--key", tmp_path / "tls/localhost.key"]
+        ours = ["--ca", tmp_path / "tls/ca.pem"]
+    if where == "curve":
+        run("keygen", tmp_path / "server")
+        theirs, ours = ["--curve-server", "--curve-cert", tmp_path / "server.key_secret"], ["--curve-server-key", tmp_path / "server.key"]
+    numbers = f"unix:{tmp_path}/numbers"
+    source = {"stdin": subprocess.PIPE} if kind in ("pub", "router") else {}
+    listener = start(kind, "@" + address, "-v", *theirs, *(["--echo"] if kind == "rep" else []), env=dict(os.environ, ZLINK_METRICS=numbers), **source)
+    endpoint = listener.bound().replace("127.0.0.1", "localhost") if where == "tls" else listener.bound()
+    for _ in range(5):
+        run("probe", endpoint, "--type", "xpub" if kind == "pub" else kind, *ours)
+    ended = 0
+    while ended < 5:
+        told = json.loads(run("stats", numbers, "-f", "json"))["sockets"][0]
+        ended = failed(told) + sum(number for name, number in told.items() if name.startswith("disconnects_"))
+    assert failed(told) == 0

@@ -1,8 +1,8 @@
 // zlink probe: step by step to a peer, and where it ends.
 //
-// Flow: over tcp and ipc the first steps are those of raw_peer, which learns the type of the peer
-// without being attached to it. Where there is a mechanism, or another transport, a socket and its
-// monitor go the rest of the way.
+// Flow: over tcp and ipc without keys it is raw_peer that goes, which learns the type of the peer
+// without being handed messages. Where there are keys, or another transport, a socket and its
+// monitor go.
 
 #include "interrupts.hpp"
 #include "raw_peer.hpp"
@@ -12,8 +12,11 @@
 #include <fmt/format.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <optional>
 
 namespace command {
 
@@ -81,30 +84,43 @@ std::string words_of_ready(const std::map<std::string, std::string> &properties)
     return words;
 }
 
-/// Whether all has been seen; otherwise a socket has to go the rest of the way.
-bool probe_raw(const probe_flags &flags, steps &print, clock::time_point deadline) {
+/// Whether it may send a message to a peer that has asked for none.
+bool hands_out(int type) {
+    constexpr std::array those{ZMQ_PUSH,   ZMQ_DEALER,  ZMQ_REQ,     ZMQ_PAIR,
+                               ZMQ_CLIENT, ZMQ_SCATTER, ZMQ_CHANNEL, ZMQ_PEER};
+    return std::find(those.begin(), those.end(), type) != those.end();
+}
+
+/// Of the properties that the peer has told; they have the type.
+void finish(raw_peer &peer, const std::map<std::string, std::string> &properties) {
+    const auto found = properties.find("Socket-Type");
+    const auto type = found == properties.end() ? std::nullopt : type_of_name(found->second);
+    if (type && !hands_out(*type)) {
+        peer.finish(name_of_type(partner_of(*type)));
+    }
+}
+
+void probe_raw(const probe_flags &flags, steps &print, clock::time_point deadline) {
     raw_peer peer(deadline);
     print.done("connect",
                print.attempt("connect", status::unreachable, [&] { return peer.connect(flags.endpoint); }));
     const greeting said = print.attempt("greeting", status::protocol, [&] { return peer.greet(); });
     if (said.major < 3) {
         print.done("greeting", "ZMTP 2.0 or older, which tells no more");
-        return true;
+        return;
     }
     print.done("greeting",
                fmt::format("ZMTP {}.{}, mechanism {}", said.major, said.minor, escaped(said.mechanism)));
-    const security_flags &security = flags.connection.security;
-    const bool is_secured = !security.curve_server_key.empty() || !security.username.empty();
-    if (said.mechanism != "NULL" && !is_secured) {
+    if (said.mechanism != "NULL") {
         print.failed("mechanism",
                      failure(status::refused, "the peer asks for " + escaped(said.mechanism) +
                                                   ", and neither keys nor a password were given"));
     }
-    if (said.mechanism != "NULL" || is_secured) {
-        return false;
-    }
     const auto properties = print.attempt("ready", status::protocol, [&] {
         auto read = peer.read_ready();
+        if (!flags.wants_data) {
+            finish(peer, read);
+        }
         expect_type(flags, read["Socket-Type"]);
         return read;
     });
@@ -126,7 +142,6 @@ bool probe_raw(const probe_flags &flags, steps &print, clock::time_point deadlin
         print.done("data", fmt::format("{} octets in {} part{}: {}", size, parts, parts == 1 ? "" : "s",
                                        shown(first)));
     }
-    return true;
 }
 
 /// The type that words such as "the peer is a PUB, which does not talk to a PAIR" name.
@@ -149,7 +164,7 @@ public:
         socket_.set(ZMQ_LINGER, 0);
     }
 
-    status run(bool has_connected_before) {
+    status run() {
         connection_flags connection = flags_.connection;
         connection.endpoints = {">" + flags_.endpoint};
         prepare(socket_, connection);
@@ -158,7 +173,7 @@ public:
         }
         print_.attempt("connect", status::unreachable,
                        [&] { open_endpoints(socket_, watch_, connection, false); });
-        for (has_connected_ = has_connected_before; !is_ready_;) {
+        while (!is_ready_) {
             wait(watch_.handle(), has_connected_ ? status::protocol : status::unreachable,
                  has_connected_ ? "ready" : "connect");
             while (const auto event = watch_.next()) {
@@ -234,11 +249,14 @@ private:
 status probe(const probe_flags &flags) {
     const auto deadline = clock::now() + flags.connection.timeout.value_or(milliseconds(5000));
     steps print;
+    const security_flags &security = flags.connection.security;
+    const bool is_secured = !security.curve_server_key.empty() || !security.username.empty();
     const bool is_plain = flags.endpoint.rfind("tcp://", 0) == 0 || flags.endpoint.rfind("ipc://", 0) == 0;
-    if (is_plain && probe_raw(flags, print, deadline)) {
-        return status::done;
+    if (!is_plain || is_secured) {
+        return socket_probe(flags, print, deadline).run();
     }
-    return socket_probe(flags, print, deadline).run(is_plain);
+    probe_raw(flags, print, deadline);
+    return status::done;
 }
 
 }  // namespace

@@ -231,6 +231,25 @@ void raw_peer::send_ready(const std::string &type) {
     write(frame_of(flag_command, "\5READY\x0bSocket-Type\0\0\0"s + static_cast<char>(type.size()) + type));
 }
 
+void raw_peer::finish(const std::string &type) {
+    try {
+        send_ready(type);
+        wait_until_closed();
+    } catch (const failure &) {
+        // It has told all that was asked for, and may go as it likes.
+    }
+}
+
+/// Closing while octets of the peer are unread would reset the connection, and take READY along.
+void raw_peer::wait_until_closed() {
+    constexpr std::chrono::seconds patience(1);
+    deadline_ = std::min(deadline_, clock::now() + patience);
+    shutdown(descriptor_, SHUT_WR);
+    for (;;) {
+        read(1);
+    }
+}
+
 void raw_peer::subscribe_to_all() { write(frame_of(0, "\1")); }
 
 std::string raw_peer::read_message(size_t &size, size_t &parts) {

@@ -1,8 +1,8 @@
 // A conversation in ZMTP 3 with the mechanism NULL, as far as a probe goes: for what the monitor of
 // a socket cannot say.
 //
-// Wire: RFC 23 and 37. The probe names its own type only when it is to receive: a PUSH that it
-// is attached to hands it messages, which would be lost.
+// Wire: RFC 23 and 37. The probe names its own type only when it is to receive, or to a peer that
+// hands nothing to whoever comes: of a PUSH that it is attached to messages would be lost.
 
 #pragma once
 
@@ -36,6 +36,8 @@ public:
     /// The properties of the peer's READY, such as "Socket-Type".
     std::map<std::string, std::string> read_ready();
     void send_ready(const std::string &type);
+    /// Ends the handshake and the connection, so that the peer counts no handshake that failed.
+    void finish(const std::string &type);
     void subscribe_to_all();
     /// The first part of the first message; how many octets all parts have in `size`.
     std::string read_message(size_t &size, size_t &parts);
@@ -50,6 +52,7 @@ private:
     std::string read(size_t count);
     void write(const std::string &octets);
     void wait_for(short events, const char *what);
+    void wait_until_closed();
     void connect_to(const void *address, unsigned length);
 
     clock::time_point deadline_;
