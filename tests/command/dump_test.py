@@ -1,10 +1,13 @@
 """zlink dump: what libzmq's sockets say to each other through a relay, and what stands in captures that are made here."""
 
 import json
+import os
+import pathlib
 import re
 import signal
 import socket
 import struct
+import tempfile
 
 import pytest
 import zmq
@@ -225,3 +228,17 @@ def test_what_is_no_capture_is_refused(tmp_path, free_port):
     run("dump", "--relay", free_port, status=2)
     run("dump", "--relay", "inproc://x", free_port, status=2)
     run("dump", "--relay", "tcp://192.0.2.1:1", free_port, status=4)
+
+
+def test_why_a_file_cannot_be_read_is_told(tmp_path):
+    run("dump", tmp_path / "none.pcap", status=1)
+    assert "none.pcap: No such file or directory" in run.err
+    run("dump", tmp_path, status=1)
+    assert "Is a directory" in run.err
+    somebody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        sealed = pathlib.Path(folder) / "sealed.pcap"
+        sealed.touch(mode=0)
+        run("dump", sealed, status=1, **somebody)
+    assert "Permission denied" in run.err

@@ -5,7 +5,10 @@
 #include "arguments.hpp"
 #include "dump_output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -203,12 +206,27 @@ struct tcp_stream {
     tcp_direction there, back;
 };
 
+/// errno of a stream is whatever came last.
+void refuse_what_cannot_be_read(const std::string &path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat about {};
+    int error = file < 0 || fstat(file, &about) != 0 ? errno : 0;
+    if (file >= 0) {
+        close(file);
+    }
+    if (error == 0 && S_ISDIR(about.st_mode)) {
+        error = EISDIR;
+    }
+    if (error != 0) {
+        throw failure(status::other, fmt::format("{}: {}", path, std::strerror(error)));
+    }
+}
+
 class capture {
 public:
-    explicit capture(const dump_flags &flags) : flags_(flags), file_(flags.places[0], std::ios::binary) {
-        if (!file_) {
-            throw failure(status::other, fmt::format("{}: {}", flags.places[0], std::strerror(errno)));
-        }
+    explicit capture(const dump_flags &flags) : flags_(flags) {
+        refuse_what_cannot_be_read(flags.places[0]);
+        file_.open(flags.places[0], std::ios::binary);
         const std::string head = read(24);
         const std::uint32_t magic = number_at(head, 0, 4);
         is_little_ = magic == 0xd4c3b2a1 || magic == 0x4d3cb2a1;
