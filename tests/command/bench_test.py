@@ -176,3 +176,14 @@ def test_what_cannot_be_measured_is_refused(free_port, tmp_path):
     (tmp_path / "other.so").write_text("no library", encoding="utf-8")
     run("bench", "--against", tmp_path / "other.so", *QUICK, status=2)
     run("bench", free_port, *QUICK, status=4)
+
+
+def test_a_file_has_the_result_or_the_picture(tmp_path):
+    file = tmp_path / "x"
+    for one, other in (("x", "x"), ("x", "./x"), ("link", "x"), ("x", "link")):
+        if "link" in (one, other) and not file.exists():
+            file.write_text("kept", encoding="utf-8")
+            (tmp_path / "link").symlink_to(file)
+        run("bench", *QUICK, "-o", f"{tmp_path}/{one}", "--svg", f"{tmp_path}/{other}", status=2)
+        assert "is the file of --output" in run.err
+        assert not file.exists() or file.read_text(encoding="utf-8") == "kept"

@@ -27,6 +27,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -78,6 +79,17 @@ result_format format_of_file(const bench_flags &flags) {
     return is_csv || flags.is_csv     ? result_format::csv
            : is_json || flags.is_json ? result_format::json
                                       : result_format::picture;
+}
+
+/// However they are written; of a link to a file that is not there this does not tell.
+bool are_one_file(const std::string &one, const std::string &other) {
+    if (one.empty() || other.empty()) {
+        return false;
+    }
+    std::error_code ignored;
+    return one == other || std::filesystem::equivalent(one, other, ignored) ||
+           std::filesystem::weakly_canonical(std::filesystem::absolute(one), ignored) ==
+               std::filesystem::weakly_canonical(std::filesystem::absolute(other), ignored);
 }
 
 void write_result(const std::string &path, const std::string &text, bool is_begun) {
@@ -375,6 +387,9 @@ void refuse_what_does_not_fit(const bench_flags &flags) {
     }
     refuse_keys_that_do_not_fit(flags);
     (void)format_of_file(flags);
+    if (are_one_file(flags.result_file, flags.picture_file)) {
+        throw CLI::ValidationError("--svg", flags.picture_file + " is the file of --output, too");
+    }
     if (flags.messages > 0 && flags.duration) {
         throw CLI::ValidationError("--msgs", "and --duration: one of them ends a run");
     }
