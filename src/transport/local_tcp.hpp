@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <sys/uio.h>
 
@@ -22,11 +23,11 @@ public:
     /// anyway, and a buffer that is full makes their sender wait. It is small again after so many
     /// writes without one, once what is in it fits.
     static constexpr int large_send_buffer = 1024 * 1024;
-    static constexpr std::size_t large_body = 128 * 1024;
+    static constexpr std::uint32_t large_body = 128 * 1024;
     static constexpr int writes_until_small = 16;
     /// Instead of `large_body` where each body takes its writer as long as a sealed one: a writer
     /// that waits for room seals nothing meanwhile.
-    static constexpr std::size_t large_sealed_body = 32 * 1024;
+    static constexpr std::uint32_t large_sealed_body = 32 * 1024;
 
     /// For a connection between machines, and for one that is none of tcp.
     local_tcp() noexcept = default;
@@ -64,8 +65,8 @@ private:
     /// Octets of no large body were written while the send buffer is for such.
     void follow_bodies(int descriptor) noexcept;
 
-    std::size_t least_large_ = large_body;
     std::size_t large_left_ = 0;  // octets of what was listed with the last large body
+    std::uint32_t least_large_ = large_body;
     int writes_without_large_ = 0;
     int most_writes_without_large_ = 0;  // until the send buffer is small
     bool is_sized_ = false;

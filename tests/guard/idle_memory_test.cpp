@@ -54,7 +54,7 @@ private:
     }
 };
 
-TEST_F(an_idle_connection, costs_10100_octets_at_most_over_tcp) { EXPECT_LE(cost_over("tcp"), 10100u); }
+TEST_F(an_idle_connection, costs_10150_octets_at_most_over_tcp) { EXPECT_LE(cost_over("tcp"), 10150u); }
 
 #ifdef ZLINK_TESTS_WITH_TLS
 TEST_F(an_idle_connection, costs_47_kibioctets_at_most_over_tls) {
