@@ -4,6 +4,7 @@
 //           themselves, are not counted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -18,6 +19,23 @@ public:
 
 private:
     std::atomic<std::uint64_t> count_{0};
+};
+
+/// A time that never falls, whoever tells of it, and whenever.
+class rising_time {
+public:
+    /// The longest that anybody has told of, `seen` too.
+    duration raise(duration seen) noexcept {
+        duration::rep longest = longest_.load(std::memory_order_acquire);
+        while (longest < seen.count() &&
+               !longest_.compare_exchange_weak(longest, seen.count(), std::memory_order_acq_rel,
+                                               std::memory_order_acquire)) {
+        }
+        return std::max(seen, duration(longest));
+    }
+
+private:
+    std::atomic<duration::rep> longest_{0};
 };
 
 struct io_tally {

@@ -167,13 +167,11 @@ void asio_loop::run_before_sleep(loop_task &task) noexcept { before_sleep_.push(
 
 time_point asio_loop::now() const noexcept { return std::chrono::steady_clock::now(); }
 
-duration asio_loop::busy() const noexcept {
-    const duration before(busy_before_.load(std::memory_order_acquire));
+/// A look that goes beyond what the thread has told of itself at its end is remembered, so that the
+/// next does not fall behind it. Where there is no clock any more that time is there already.
+duration asio_loop::busy() noexcept {
     const int clock = clock_.load(std::memory_order_acquire);
-    const duration now = clock == -1 ? duration(-1) : platform::read_processor_clock(clock);
-    // The thread has ended, maybe since the first line: its time is there then.
-    return now < duration::zero() ? duration(busy_before_.load(std::memory_order_acquire))
-                                  : std::max(before, now);
+    return busy_.raise(clock == -1 ? duration::zero() : platform::read_processor_clock(clock));
 }
 
 void asio_loop::run() noexcept {
@@ -190,8 +188,7 @@ void asio_loop::run() noexcept {
     // Tasks that asked to look before a sleep may be all that keeps an object alive.
     before_sleep_.run_all();
     run_until_nothing_is_left();
-    busy_before_.store(std::max(platform::read_processor_clock(clock), duration::zero()).count(),
-                       std::memory_order_release);
+    (void)busy_.raise(platform::read_processor_clock(clock));
     clock_.store(-1, std::memory_order_release);
     io_tally::of_this_thread = nullptr;
     this_threads_loop = nullptr;

@@ -107,7 +107,7 @@ public:
     /// The deeds of its thread. Any thread.
     const io_tally &done() const noexcept { return done_; }
     /// The processor time of its thread. Any thread.
-    duration busy() const noexcept;
+    duration busy() noexcept;
 
     void add_load() noexcept { load_.fetch_add(1, std::memory_order_relaxed); }
     void remove_load() noexcept { load_.fetch_sub(1, std::memory_order_relaxed); }
@@ -145,7 +145,7 @@ private:
     task_list posted_;
     io_tally done_;
     std::atomic<int> clock_{-1};  // while it runs
-    std::atomic<duration::rep> busy_before_{0};
+    rising_time busy_;
 
     // Loop thread only
     sleep_list before_sleep_;

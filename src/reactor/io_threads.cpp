@@ -72,7 +72,7 @@ void io_threads::stop() noexcept { threads_->stop(); }
 std::size_t io_threads::size() const noexcept { return threads_->loops.size(); }
 
 io_thread_numbers io_threads::numbers_of(std::size_t index) const noexcept {
-    const asio_loop &of = *threads_->loops[index];
+    asio_loop &of = *threads_->loops[index];
     const io_tally &done = of.done();
     return {done.wakeups.look(), done.polls.look(), done.reads.look(), done.writes.look(), of.busy()};
 }

@@ -42,7 +42,7 @@ struct counting_task final : loop_task {
     std::atomic<int> runs{0};
 };
 
-TEST(io_threads, never_tell_no_time_when_a_thread_ends) {
+TEST(io_threads, never_tell_less_time_when_a_thread_ends) {
     for (int round = 0; round < 300; ++round) {
         auto threads = started();
         EXPECT_TRUE(zlink_test::eventually([&] { return threads->numbers_of(0).busy > duration::zero(); }));
@@ -50,7 +50,7 @@ TEST(io_threads, never_tell_no_time_when_a_thread_ends) {
         std::thread watcher([&] {
             for (duration before{}; !is_over.load(std::memory_order_relaxed);) {
                 const duration now = threads->numbers_of(0).busy;
-                ASSERT_TRUE(now > duration::zero() || before == duration::zero()) << before.count();
+                ASSERT_GE(now, before);
                 before = now;
             }
         });
