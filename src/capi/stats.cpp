@@ -144,29 +144,30 @@ void add_numbers(zlink_stats_t &to, context &of) noexcept {
     to.spare_octets = found.spare_octets;
 }
 
-bool find_stats(void *socket_or_context, stats &out) noexcept {
+bool find_stats(void *socket_or_context, zlink_stats_t &out) noexcept {
+    stats found;
     if (const socket *const one = socket_of(socket_or_context)) {
-        one->add_to(out, out);
+        one->add_to(found, found);
+        out = as_told(found);
         return true;
     }
     const std::shared_ptr<context> whole = context_of(socket_or_context);
-    if (whole)
-        out = whole->get_stats();
-    return whole != nullptr;
+    if (!whole)
+        return false;
+    found = whole->get_stats();
+    out = as_told(found);
+    add_numbers(out, *whole);
+    return true;
 }
 
 }  // namespace
 
 int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t size) {
-    zlink::stats found;
-    if (!find_stats(socket_or_context, found))
+    zlink_stats_t told;
+    if (!find_stats(socket_or_context, told))
         return fail(error::not_socket);
     if (!stats)
         return fail(error::fault);
-    zlink_stats_t told = as_told(found);
-    if (!socket_of(socket_or_context))
-        if (const std::shared_ptr<context> whole = context_of(socket_or_context))
-            add_numbers(told, *whole);
     tell(told, stats, size);
     return 0;
 }
