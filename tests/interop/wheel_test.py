@@ -75,6 +75,12 @@ def test_a_library_that_needs_others_is_refused(tmp_path):
     assert done.returncode != 0 and "libssl" in done.stderr
 
 
+def test_run_looks_at_a_program_in_a_python_without_getxattr(python):
+    # As those for musl.
+    program = "import os; del os.getxattr; from zlinkmq import _program; print(_program.obstacle('/usr/bin/env'), _program.obstacle('/usr/bin/passwd'))"
+    assert re.match("None it is setuid", python("-c", program))
+
+
 def test_without_a_word_pyzmq_uses_what_it_has(python):
     assert python("-c", USES_ZLINK) == "False\n"
     assert "to change" in python("-m", "zlinkmq", "doctor", status=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import stat
@@ -90,7 +91,7 @@ def _defined(octets: bytes) -> set[bytes]:
 def _has_rights_of_its_own(path: str) -> bool:
     if os.stat(path).st_mode & (stat.S_ISUID | stat.S_ISGID):
         return True
-    try:
-        return bool(os.getxattr(path, "security.capability"))
-    except OSError:
-        return False
+    # os.getxattr is not in every Python: those for musl went without it for long.
+    getxattr = ctypes.CDLL(None).getxattr
+    getxattr.restype, getxattr.argtypes = ctypes.c_ssize_t, (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+    return getxattr(os.fsencode(path), b"security.capability", None, 0) > 0
