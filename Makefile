@@ -10,6 +10,7 @@ FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83
 FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip python3-yaml mandoc codespell cppzmq-dev
+FOR_MUSL := python3 python3-pip dpkg-dev make perl autoconf automake libtool
 FOR_PACKAGE := build-essential debhelper lintian python3
 FOR_PROOF := debootstrap binutils iproute2
 FOR_DOCS  := python3 python3-pip mandoc
@@ -18,6 +19,7 @@ FOR_CROSS_CHECK := libgtest-dev:arm64 libstdc++6:arm64 qemu-user-static
 SITE     := docs/site/requirements.txt
 FOREIGN  := tests/interop/requirements.txt
 PYZMQ    := tests/interop/requirements_pyzmq.txt
+ZIG      := packaging/python/requirements_zig.txt
 # The processor that a wheel is for, where it is another one: a preset, and a toolchain file in cmake/.
 OTHER_ARCH := $(filter-out $(shell uname -m),$(ARCH))
 
@@ -41,11 +43,12 @@ help:
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make wheel         build/wheel/*.whl: zlink for Python and its pyzmq, on systems with GLIBC 2.27 or later'
 	@echo 'make wheel ARCH=aarch64   the same for another processor, on Debian for x86-64'
+	@echo 'make wheel LIBC=musl      for systems with musl 1.2, such as Alpine; with the compiler of zig, of PyPI'
 	@echo 'make cross-check   the library for aarch64, and tests of each kind that qemu runs; some ten minutes'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
-	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes an hour. source-proof has the release of'
-	@echo '                   make dist build and run in one; SUITE=trixie is Debian 13'
+	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes some ten minutes. source-proof has the'
+	@echo '                   release of make dist build, run and make packages in one; SUITE=trixie is Debian 13'
 	@echo 'make dist          the release of the last commit, into build/dist: tarball, SBOM and checksums'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
@@ -145,13 +148,22 @@ test-long: test-tsan
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
-wheel: made_in = build/wheel$(OTHER_ARCH:%=/%)
+wheel: made_in = build/wheel$(OTHER_ARCH:%=/%)$(LIBC:%=/%)
+wheel: how_built = -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF -D ZLINK_COMMAND=OFF
+ifeq ($(LIBC),musl)
+wheel: deps-build
+	$(call install,$(FOR_MUSL))
+	$(call install_foreign,$(ZIG),build/zig)
+	rm -f $(made_in)/*.whl
+	$(PYTHON) packaging/python/musl.py build/zig $(or $(ARCH),$(shell uname -m)) $(made_in)/root $(JOBS)
+	cmake --preset release $(how_built) --toolchain $(made_in)/root/toolchain.cmake -D ZLINK_CCACHE=OFF
+else
 wheel: deps-build $(OTHER_ARCH:%=deps-%)
 	$(call install,python3)
 	rm -f $(made_in)/*.whl
 	$(OTHER_ARCH:%=CC=%-linux-gnu-gcc) $(PYTHON) packaging/python/older_glibc.py 2.27 $(made_in)/glibc
-	cmake --preset $(or $(OTHER_ARCH),release) -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON \
-	    -D BUILD_STATIC=OFF -D ZLINK_COMMAND=OFF -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
+	cmake --preset $(or $(OTHER_ARCH),release) $(how_built) -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
+endif
 	cmake --build $(made_in)/library -j $(JOBS) --target library
 	$(PYTHON) packaging/python/build_wheel.py $(made_in)/library/lib/libzmq.so.5 $(made_in)
 
