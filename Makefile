@@ -156,7 +156,7 @@ wheel: deps-build
 	$(call install_foreign,$(ZIG),build/zig)
 	rm -f $(made_in)/*.whl
 	$(PYTHON) packaging/python/musl.py build/zig $(or $(ARCH),$(shell uname -m)) $(made_in)/root $(JOBS)
-	cmake --preset release $(how_built) --toolchain $(made_in)/root/toolchain.cmake -D ZLINK_CCACHE=OFF
+	cmake --preset release $(how_built) --toolchain $(made_in)/root/toolchain.cmake -D ZLINK_CCACHE=OFF -D CMAKE_SHARED_LINKER_FLAGS=-s
 else
 wheel: deps-build $(OTHER_ARCH:%=deps-%)
 	$(call install,python3)
