@@ -341,8 +341,11 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         const auto action = peer_->resume({conversation::event_kind::octets, octets});
         in.wipe(octets.first(action.consumed));
         octets = octets.subspan(action.consumed);
-        if (!obey(action))
+        if (!obey(action)) {
+            if (action.failure == failure_kind::none && peer_->framing().is_identity())
+                in.count_left(octets);  // memory is short, and not the peer at fault
             return;
+        }
         if (action.kind != conversation::action_kind::wait) {
             follow_handshake(in, action, octets);
             return;

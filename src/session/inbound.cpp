@@ -82,10 +82,10 @@ inbound::~inbound() {
 
 /// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
 /// its socket.
-void inbound::count_left(byte_span frames) const noexcept {
+void inbound::count_left(byte_span frames, std::uint64_t counted) const noexcept {
     const std::uint64_t messages = receives_ == reception::all ? messages_in(frames) : 0;
-    if (messages > 0)
-        environment_.count(counter::dropped_unread, messages);
+    if (messages > counted)
+        environment_.count(counter::dropped_unread, messages - counted);
 }
 
 void inbound::open(pipe_end &pipe) noexcept {
@@ -181,7 +181,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         feed_frames(peer);
     }
     const std::size_t rest = result.octets - taken;
-    if (rest == 0 || !is_going_on())
+    if (rest == 0)
         return result_found;
     if (!pipe_)
         result_found.handshake = {block->data(), rest};
@@ -201,7 +201,7 @@ void inbound::feed_frames(conversation *peer) noexcept {
 
 /// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block. What a
 /// decoder has put together elsewhere comes behind what it has written before that, in the order of
-/// the stream.
+/// the stream. Where memory is short the rest is decoded to be counted.
 void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                            byte_span in) noexcept {
     do {
@@ -212,7 +212,7 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
         out += kept + step.octets;
         kept = 0;
         feed_frames(peer);
-    } while (!in.empty() && is_going_on());
+    } while (!in.empty() && (is_going_on() || is_short_of_memory()));
 }
 
 /// Feeds what stands in the block, with what was kept of the read before in front.
@@ -318,10 +318,13 @@ void inbound::take_large(conversation *peer) noexcept {
 
 // ---- traffic ----
 
-/// While something is held back all that comes is held behind it, for messages stay in order.
+/// While something is held back all that comes is held behind it, for messages stay in order. After
+/// a failure it is counted.
 void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept {
-    if (!is_going_on())
+    if (!is_going_on()) {
+        count_left(in);
         return;
+    }
     const std::uint8_t *stopped = in.data();
     if (!has_held() && !is_paused())
         stopped = take_traffic(peer, owner, may_share, in);
@@ -346,7 +349,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
             if (!deliver(owner, may_share, p, walked, continues)) {
-                count_left({p + walked.octets, end});
+                count_left({p + walked.octets, end}, is_too_large());
                 return end;
             }
             p += walked.octets;
@@ -368,8 +371,10 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                     flow_ = flow::at_command;
                 else if (take_command(*peer, {p + walked.next.header_size, p + whole}))
                     p += whole;
-                if (!is_going_on())
+                if (!is_going_on()) {
+                    count_left({p, end});
                     return end;
+                }
                 if (is_paused())
                     return p;
                 break;
@@ -384,6 +389,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
             return end;
         case walk_stop::too_big:
             fail({.was_established = true, .system = error::message_too_big});
+            count_left({p, end}, !walked.next.is_command());
             return end;
         }
     }
@@ -704,6 +710,7 @@ bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) con
 void inbound::deliver_offered() noexcept {
     const error e = pipe_->write_external(0, {}, unfed_->large.take_body());
     if (failed(e)) {
+        environment_.count(counter::dropped_unread, 1);
         fail(e);
         return;
     }

@@ -89,7 +89,8 @@ public:
     }
     const std::optional<break_reason> &failure() const noexcept { return failure_; }
     /// Counts the messages among frames that have come, and that nobody gets: the connection ends.
-    void count_left(byte_span frames) const noexcept;
+    /// The first of them that end, so many, are counted elsewhere.
+    void count_left(byte_span frames, std::uint64_t counted = 0) const noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
 
@@ -189,6 +190,8 @@ private:
             pipe_->slot.beyond_mark += octets;
     }
     bool is_going_on() const noexcept { return !failure_; }
+    bool is_too_large() const noexcept { return failure_ && failure_->system == error::message_too_big; }
+    bool is_short_of_memory() const noexcept { return failure_ && failure_->system == error::no_memory; }
     protocol_error fault_of_frame() const noexcept {
         const protocol_error known = decoder_ ? decoder_->fault() : 0;
         return known ? known : protocol_errors::unspecified;

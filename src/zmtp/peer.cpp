@@ -92,6 +92,8 @@ struct peer::state {
     action on_octets(byte_span in);
     action on_verdict(const verdict &answer);
     action on_turn();
+    void take_octets(byte_span &in);
+    byte_span behind_frame(byte_span in) const noexcept;
     action next_of_handshake();
     void forget_frame() noexcept;
     action on_time();
@@ -261,19 +263,44 @@ action peer::state::on_octets(byte_span in) {
     action result;
     if (stage_ == stage::waiting || stage_ == stage::put_off)
         return result;
-    if (stage_ == stage::greeting && take_greeting(rest))
-        on_greeting();
-    if (stage_ == stage::identity && take_identity(rest))
-        on_identity();
-    byte_span body;
-    while (stage_ == stage::handshake && take_command(rest, body) && !is_put_off(body)) {
-        on_handshake_command(body);
-        forget_frame();
+    try {
+        take_octets(rest);
+    } catch (const std::bad_alloc &) {
+        rest = behind_frame(rest);
+        fail(failure_kind::none, 0);
     }
     if (rest.size() != in.size() || stage_ != stage::traffic)
         result = next_of_handshake();
     result.consumed = in.size() - rest.size();
     return result;
+}
+
+void peer::state::take_octets(byte_span &in) {
+    if (stage_ == stage::greeting && take_greeting(in))
+        on_greeting();
+    if (stage_ == stage::identity && take_identity(in))
+        on_identity();
+    byte_span body;
+    while (stage_ == stage::handshake && take_command(in, body) && !is_put_off(body)) {
+        on_handshake_command(body);
+        forget_frame();
+    }
+}
+
+/// The rest of `in`, which goes on with the command under way, behind that; nothing where it cannot
+/// be told.
+byte_span peer::state::behind_frame(byte_span in) const noexcept {
+    const byte_span frame = before_->frame;
+    std::array<std::uint8_t, long_header_size> start;
+    const std::size_t known = std::min(frame.size(), start.size());
+    const std::size_t more = std::min(in.size(), start.size() - known);
+    std::copy_n(frame.begin(), known, start.begin());
+    std::copy_n(in.begin(), more, start.begin() + known);
+    frame_header header;
+    if (stage_ != stage::handshake || !get_frame_header(start.data(), known + more, header))
+        return {};
+    const std::uint64_t missing = header.header_size + header.body_size - frame.size();
+    return missing > in.size() ? byte_span() : in.subspan(static_cast<std::size_t>(missing));
 }
 
 /// The action that the stage asks for that has just been entered.

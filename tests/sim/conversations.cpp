@@ -340,9 +340,8 @@ void conversations::conduct() {
 
 /// Each message that went through the network, at both of its ends. What was sent was written to a
 /// stream as a whole, or is counted as lost, but for one cut in the middle for each direction of a
-/// connection that broke. What was read from a stream was received, or is counted as lost, but for
-/// what a connection had, and no queue, when it broke, memory was short, or its socket closed while
-/// peers were still coming. Between the two is what the network kept for ever.
+/// connection that broke. What a connection has read from its stream was received, or is counted as
+/// lost. Between the two is what the network kept for ever, or gave to nobody.
 void conversations::check_counters() {
     const auto sum = [this](std::initializer_list<counter> which) {
         std::uint64_t all = 0;
@@ -364,8 +363,7 @@ void conversations::check_counters() {
     const std::int64_t lost_there = sum({counter::dropped_unread});
     const auto read = static_cast<std::int64_t>(network_.metered_read().messages);
     const std::int64_t left = read - received - lost_there;
-    const bool may_have_left_some = !plan_.is_calm || plan_.short_memory > 0 || plan_.how == ending::in_chaos;
-    if (left < 0 || (left > 0 && !may_have_left_some))
+    if (left != 0)
         world_.violate(promise::counts_once, std::to_string(read) + " messages were read, " +
                                                  std::to_string(received) + " received, and " +
                                                  std::to_string(lost_there) + " lost behind");

@@ -255,7 +255,7 @@ void sim_stream::meter_written(byte_span octets) {
 }
 
 void sim_stream::meter_read(byte_span octets) {
-    if (is_metered())
+    if (is_metered() && !is_over_)
         in().at_reader.feed(octets, network_.metered_read_);
 }
 

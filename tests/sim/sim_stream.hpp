@@ -113,6 +113,11 @@ public:
     error take_back() noexcept override;
     bool holds_input() const noexcept override { return is_hidden_; }
     int descriptor() const noexcept override { return 2 * link_->id + side_; }
+    /// Its connection is over: nobody looks at what is read from here on.
+    std::unique_ptr<stream> release_inner() noexcept override {
+        is_over_ = true;
+        return nullptr;
+    }
     std::string peer_address() const override { return network::address_of(link_->id); }
     std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
     std::string remote_endpoint() const override { return "tcp://192.0.2.1:1"; }
@@ -215,6 +220,7 @@ private:
     time_point failed_at_{};
     bool is_refused_ = false;  // the last write moved less than it was given
     bool has_failed_ = false;
+    bool is_over_ = false;
     bool is_looked_after_ = false;
     ready_call readable_;
     ready_call writable_;

@@ -84,6 +84,33 @@ TEST(inbound, counts_what_is_kept_back_at_its_end_whether_it_is_thrown_away_or_n
     }
 }
 
+TEST(inbound, counts_what_came_behind_a_message_that_is_too_large) {
+    settings limited = socket_of(socket_type::dealer);
+    limited.max_message_size = 2000;
+    const octets too_large = message(body_of(2001));
+    for (const octets &each : {too_large, part("a") + too_large, part(body_of(2001)) + message("b")})
+        for (const std::size_t behind : {0u, 1u, 2u}) {
+            reader it(limited);
+            it.state.input = message("taken") + each;
+            for (std::size_t i = 0; i < behind; ++i)
+                it.state.input += part("c") + message("d");
+            it.state.input += part("e");
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            ASSERT_TRUE(it.in.failure());
+            EXPECT_EQ(it.in.failure()->system, error::message_too_big);
+            EXPECT_EQ(it.counts->get(counter::dropped_unread), behind) << each.size();
+        }
+}
+
+TEST(inbound, counts_what_came_behind_a_command_that_ends_it) {
+    reader it(socket_of(socket_type::dealer));
+    it.state.input = message("taken") + command_frame("PING", "x") + message("a") + part("b") + message("c");
+    ASSERT_NO_FATAL_FAILURE(it.read());
+    ASSERT_TRUE(it.in.failure());
+    ASSERT_NO_FATAL_FAILURE(it.expect({"=taken"}));
+    EXPECT_EQ(it.counts->get(counter::dropped_unread), 2u);
+}
+
 TEST(inbound, keeps_nothing_for_a_socket_that_receives_nothing) {
     for (const std::size_t size : {1u, 1000u, 70'000u}) {
         reader it(socket_of(socket_type::push), 1, {}, greeting() + ready("PULL"));
