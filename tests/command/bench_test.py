@@ -100,18 +100,42 @@ def test_another_library_is_protected_in_the_same_way(flag):
     assert [each["library"].split()[0] for each in both] == ["zlink", "libzmq"] * 2 and {each["security"] for each in both} == {PROTECTED[flag]}
 
 
-def test_two_hosts_have_keys_of_theirs(start, tmp_path):
+LOGIN = ("--username", "admin", "--password", "secret")
+
+
+@pytest.mark.parametrize("where", ["tcp", "ipc", "ws", "curve", "tls", "wss", "plain", "plain over ws", "plain over wss"])
+def test_two_hosts_have_keys_of_theirs(start, tmp_path, where):
     run("keygen", tmp_path / "server")
     run("keygen", "--tls", tmp_path / "tls")
-    for where, far_keys, near_keys in (
-            ("tcp", ["--curve-server", "--curve-cert", tmp_path / "server.key_secret"], ["--curve-server-key", tmp_path / "server.key"]),
-            ("tls", ["--cert", tmp_path / "tls/localhost.pem", "--key", tmp_path / "tls/localhost.key"], ["--ca", tmp_path / "tls/ca.pem"])):
-        far = start("bench", "--bind", f"{where}://127.0.0.1:*", *far_keys)
-        address = far.bound().rstrip(";")
-        assert len(lines("--connect", address, *QUICK, "-p", "push-pull,req-rep", "-s", "64", *near_keys)) == 2
-        run("bench", "--connect", address, *QUICK, "-p", "push-pull", "-s", "64", status=4)
-        far.process.send_signal(signal.SIGINT)
-        far.end(status=130)
+    scheme = {"plain": "tcp", "curve": "tcp"}.get(where, where.split()[-1])
+    far_keys, near_keys = [], []
+    if scheme in ("tls", "wss"):
+        far_keys, near_keys = ["--cert", tmp_path / "tls/localhost.pem", "--key", tmp_path / "tls/localhost.key"], ["--ca", tmp_path / "tls/ca.pem"]
+    if where == "curve":
+        far_keys, near_keys = ["--curve-server", "--curve-cert", tmp_path / "server.key_secret"], ["--curve-server-key", tmp_path / "server.key"]
+    if where.startswith("plain"):
+        far_keys, near_keys = [*far_keys, *LOGIN], [*near_keys, *LOGIN]
+    far = start("bench", "--bind", f"ipc://{tmp_path}/s" if scheme == "ipc" else f"{scheme}://127.0.0.1:*", *far_keys)
+    address = far.bound().rstrip(";")
+    told = lines("--connect", address, *QUICK, "-p", "push-pull,pub-sub,req-rep", "-s", "64", *near_keys)
+    assert len(told) == 3 and all(each["messages_per_second"] > 0 for each in told)
+    assert [each["security"] for each in told] == [{"p": "PLAIN", "c": "CURVE"}.get(where[0], "")] * 3
+    if near_keys:
+        run("bench", "--connect", address, *QUICK, "-p", "push-pull", "-s", "64", status=6 if where == "plain over ws" else 5)
+    if where.startswith("plain"):
+        run("bench", "--connect", address, *QUICK, "-p", "push-pull", "-s", "64", *near_keys[:-1], "other", status=5)
+        assert "the peer refuses" in run.err
+    far.process.send_signal(signal.SIGINT)
+    far.end(status=130)
+
+
+def test_nothing_is_protected_within_a_process():
+    for flag in PROTECTED:
+        run("bench", *QUICK, flag, "inproc://bench", status=2)
+        assert "inproc://, which nothing protects" in run.err
+    for flag in ("--bind", "--connect"):
+        run("bench", flag, "inproc://bench", status=2)
+        assert "does not leave one" in run.err
 
 
 def test_the_result_is_written_into_a_file_too(tmp_path):

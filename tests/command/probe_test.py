@@ -146,3 +146,29 @@ def test_the_peer_counts_a_handshake_that_was_done(start, tmp_path, where, kind)
         told = json.loads(run("stats", numbers, "-f", "json"))["sockets"][0]
         ended = failed(told) + sum(number for name, number in told.items() if name.startswith("disconnects_"))
     assert failed(told) == 0
+
+
+@pytest.mark.parametrize("where", ["tcp", "ipc", "ws", "tls"])
+def test_a_peer_of_passwords_counts_a_handshake_that_was_done(start, tmp_path, where):
+    address = f"ipc://{tmp_path}/s" if where == "ipc" else where + "://127.0.0.1:*"
+    login, theirs, ours = ["--username", "admin", "--password", "secret"], [], []
+    if where == "tls":
+        run("keygen", "--tls", tmp_path / "tls")
+        theirs = ["--cert", tmp_path / "tls/localhost.pem", "--key", tmp_path / "tls/localhost.key"]
+        ours = ["--ca", tmp_path / "tls/ca.pem"]
+    numbers = f"unix:{tmp_path}/numbers"
+    listener = start("bench", "--bind", address, *login, *theirs, env=dict(os.environ, ZLINK_METRICS=numbers))
+    endpoint = listener.bound().rstrip(";")
+
+    for _ in range(5):
+        assert b"a peer that fits a rep" in run("probe", endpoint, "--type", "rep", *login, *ours)
+    def told():
+        (found,) = (each for each in json.loads(run("stats", numbers, "-f", "json"))["sockets"] if each["type"] == "REP" and "zeromq.zap" not in each["socket"])
+        return found
+
+    while failed(told()) + sum(number for name, number in told().items() if name.startswith("disconnects_")) < 5:
+        pass
+    assert failed(told()) == 0
+    run("probe", endpoint, "--type", "rep", *login[:-1], "other", *ours, status=5)
+    while failed(told()) < 1:
+        pass

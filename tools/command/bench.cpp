@@ -60,6 +60,8 @@ bool is_for_tls(const std::string &endpoint) {
     return endpoint.starts_with("tls://") || endpoint.starts_with("wss://");
 }
 
+bool is_inproc(const std::string &endpoint) { return endpoint.starts_with("inproc://"); }
+
 bench_security_ptr security_of(const bench_flags &flags) {
     return flags.is_of_two_hosts() ? given_security(flags.security)
            : flags.has_curve       ? made_curve()
@@ -368,6 +370,16 @@ void refuse_keys_that_do_not_fit(const bench_flags &flags) {
                                    "protect both ends here; other keys are for --bind and --connect");
     }
     const bool is_of_tls = flags.has_tls || (!flags.endpoints.empty() && is_for_tls(flags.endpoints[0]));
+    const bool leaves_no_process = std::any_of(flags.endpoints.begin(), flags.endpoints.end(), is_inproc);
+    if (leaves_no_process && (flags.has_curve || flags.has_plain || flags.has_tls)) {
+        throw CLI::ValidationError(
+            "--curve, --plain and --tls",
+            "are not for inproc://, which nothing protects: it does not leave the process");
+    }
+    if (is_inproc(flags.bound) || is_inproc(flags.connected)) {
+        throw CLI::ValidationError("--bind and --connect",
+                                   "are for two processes, and inproc:// does not leave one");
+    }
     for (const std::string &each : flags.endpoints) {
         if (is_for_tls(each) != is_of_tls || (is_of_tls && (flags.has_curve || flags.has_plain))) {
             throw CLI::ValidationError("--tls", "is for tls:// and wss://, and for these alone");
@@ -413,9 +425,11 @@ void add_flags(CLI::App &app, bench_flags &flags) {
                    "Measure here with both ends: tcp://127.0.0.1:*, ipc://*, inproc://name; tcp without any")
         ->check(not_empty("ENDPOINT"))
         ->type_name("");
-    app.add_option("-b,--bind", flags.bound,
-                   "Be the other end for a --connect of another host; anybody there may have it work, so it "
-                   "is for networks that are trusted. The messages take a port of their own")
+    app.add_option(
+           "-b,--bind", flags.bound,
+           "Be the other end for a --connect of another host; anybody there may have it work, so it "
+           "is for networks that are trusted, or with keys or a password. The messages take a port of "
+           "their own")
         ->check(not_empty("--bind"))
         ->type_name("EP");
     app.add_option("-c,--connect", flags.connected, "Measure to the --bind of another host")
@@ -496,7 +510,8 @@ void add_bench(CLI::App &root, action &chosen) {
     app->footer(
         "NO_COLOR, TERM=dumb and a locale without UTF-8 have it draw with ASCII. Exit status: 0; 2 for "
         "what cannot be measured; 3 where messages stop coming; 4 where an end cannot bind, or nobody "
-        "answers; 130 where it was interrupted, with what was measured until then.");
+        "answers; 5 where the other host refuses; 130 where it was interrupted, with what was measured until "
+        "then.");
     app->callback([flags, &chosen] {
         refuse_what_does_not_fit(*flags);
         complete(*flags);

@@ -311,9 +311,7 @@ bench_context::bench_context(const bench_library &library) : library_(library), 
 bench_context::~bench_context() { library_.ctx_term(handle_); }
 
 bench_far_end::bench_far_end(bench_context &owner, const bench_plan &plan, const std::string &endpoint)
-    : judge_(plan.security && plan.security->needs_judge()
-                 ? std::make_unique<bench_judge>(owner.library(), owner.handle())
-                 : nullptr),
+    : judge_(plan.security ? plan.security->make_judge(owner.library(), owner.handle()) : nullptr),
       socket_(std::make_unique<bench_socket>(owner, plan.pattern->far_type, plan, true)), plan_(plan) {
     socket_->open(true, endpoint);
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -41,16 +42,47 @@ bench_plan plan_of(const std::string &text) {
     return plan;
 }
 
-std::string before_port(const std::string &endpoint) { return endpoint.substr(0, endpoint.rfind(':')); }
+/// An endpoint such as "ws://192.0.2.1:80/path" in its three parts; of ipc it is one.
+struct place {
+    explicit place(const std::string &endpoint) {
+        const size_t host_at = endpoint.find("://") + 3;
+        const size_t path_at = std::min(endpoint.find('/', host_at), endpoint.size());
+        const size_t colon = endpoint.rfind(':', path_at);
+        const bool has_port = endpoint.rfind("ipc:", 0) != 0 && colon > host_at;
+        before_port = endpoint.substr(0, has_port ? colon : path_at);
+        port = has_port ? endpoint.substr(colon, path_at - colon) : "";
+        path = endpoint.substr(path_at);
+    }
+    std::string before_port, port, path;
+};
 
-bool has_port(const std::string &endpoint) {
-    return endpoint.rfind("tcp://", 0) == 0 || endpoint.rfind("tls://", 0) == 0;
+/// Where the messages of a run go: to a port of their own, or into a file of ipc.
+std::string place_beside(const std::string &bound) {
+    const place at(bound);
+    return at.port.empty() ? "ipc://*" : at.before_port + ":*" + at.path;
 }
 
-std::string ask(socket &control, const std::string &words, const bench_stopped &is_stopped) {
+/// The other side knows its port, and this side the way there.
+std::string data_place(const std::string &control, const std::string &far) {
+    const place way(control), there(far);
+    return there.port.empty() ? far : way.before_port + there.port + there.path;
+}
+
+/// Who refuses this side will do so again.
+void look_for_refusal(watch &events) {
+    while (const auto event = events.next()) {
+        const auto meaning = meaning_of(*event);
+        if (meaning && is_final(*event)) {
+            throw failure(*meaning, words_of(*event));
+        }
+    }
+}
+
+std::string ask(socket &control, watch &events, const std::string &words, const bench_stopped &is_stopped) {
     control.try_send({words});
     message answer;
     for (milliseconds waited{0}; !control.try_receive(answer); waited += milliseconds(100)) {
+        look_for_refusal(events);
         zmq_pollitem_t item{control.handle(), 0, ZMQ_POLLIN, 0};
         zmq_poll(&item, 1, 100);
         if (waited > answer_limit || is_stopped()) {
@@ -68,10 +100,12 @@ std::string ask(socket &control, const std::string &words, const bench_stopped &
 status serve_bench(const std::string &endpoint, const security_flags &security) {
     interrupts signals;
     const bench_library library = own_library();
+    const bench_security_ptr keys = given_security(security);
     context owner;
+    const auto judge = keys->make_judge(library, owner.handle());
     socket control(owner, ZMQ_REP);
     control.set(ZMQ_LINGER, 1000);
-    secure(control, security);
+    keys->apply(library, control.handle(), true);
     control.bind(endpoint);
     const std::string bound = control.last_endpoint();
     complain("bound to " + bound + "; zlink bench --connect is to go there");
@@ -94,9 +128,8 @@ status serve_bench(const std::string &endpoint, const security_flags &security) 
         try {
             bench_context mine(library);
             bench_plan plan = plan_of(got.parts[0]);
-            plan.security = given_security(security);
-            bench_far_end far(mine, plan,
-                              has_port(bound) ? before_port(bound) + ":*" : before_port(bound) + "://*");
+            plan.security = keys;
+            bench_far_end far(mine, plan, place_beside(bound));
             has_answered = control.try_send({"ok", far.endpoint()});
             const bench_outcome received = far.run(is_stopped);
             result = fmt::format("{} {}", received.messages, received.seconds);
@@ -117,16 +150,14 @@ bench_outcome run_with_peer(const bench_plan &plan, const std::string &endpoint,
     socket control(owner, ZMQ_REQ);
     control.set(ZMQ_LINGER, 0);
     secure(control, security);
+    watch events(owner, control);
     control.connect(endpoint);
     const bench_stopped never = [] { return false; };
-    std::string data = ask(control, text_of(plan), is_stopped);
-    if (has_port(endpoint)) {
-        data = before_port(endpoint) + data.substr(data.rfind(':'));
-    }
+    const std::string data = data_place(endpoint, ask(control, events, text_of(plan), is_stopped));
     bench_context mine(library);
     bench_outcome outcome = run_near_end(mine, plan, data, is_stopped);
     if (!plan.is_round_trip && plan.pattern->near_type != ZMQ_SUB) {
-        std::istringstream words(ask(control, "result", never));
+        std::istringstream words(ask(control, events, "result", never));
         words >> outcome.messages >> outcome.seconds;
     }
     return outcome;

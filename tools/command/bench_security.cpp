@@ -6,12 +6,13 @@
 #include <fmt/format.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <vector>
+#include <utility>
 
 namespace command {
 
@@ -49,7 +50,9 @@ private:
 class plain_for_once final : public bench_security {
 public:
     std::string name() const override { return "PLAIN"; }
-    bool needs_judge() const override { return true; }
+    std::unique_ptr<bench_judge> make_judge(const bench_library &library, void *context) const override {
+        return std::make_unique<bench_judge>(library, context, std::nullopt);
+    }
     void apply(const bench_library &library, void *socket, bool binds) const override {
         if (binds) {
             set_number(library, socket, ZMQ_PLAIN_SERVER, 1);
@@ -99,9 +102,23 @@ public:
         const bool is_curve = flags_.is_curve_server || !flags_.curve_server_key.empty();
         return is_curve ? "CURVE" : flags_.username.empty() ? "" : "PLAIN";
     }
-    void apply(const bench_library &, void *handle, bool) const override {
+    void apply(const bench_library &, void *handle, bool binds) const override {
         borrowed_socket through(handle);
-        secure(through, flags_);
+        if (!binds || flags_.username.empty()) {
+            secure(through, flags_);
+            return;
+        }
+        security_flags others = flags_;
+        others.username.clear();
+        others.password.clear();
+        secure(through, others);
+        through.set(ZMQ_PLAIN_SERVER, 1);
+    }
+    std::unique_ptr<bench_judge> make_judge(const bench_library &library, void *context) const override {
+        return flags_.username.empty()
+                   ? nullptr
+                   : std::make_unique<bench_judge>(library, context,
+                                                   bench_judge::login{flags_.username, flags_.password});
     }
 
 private:
@@ -110,6 +127,10 @@ private:
 
 }  // namespace
 
+std::unique_ptr<bench_judge> bench_security::make_judge(const bench_library &, void *) const {
+    return nullptr;
+}
+
 bench_security_ptr made_curve() { return std::make_shared<curve_for_once>(); }
 bench_security_ptr made_plain() { return std::make_shared<plain_for_once>(); }
 bench_security_ptr made_tls() { return std::make_shared<tls_for_once>(); }
@@ -117,8 +138,8 @@ bench_security_ptr given_security(const security_flags &flags) {
     return std::make_shared<security_of_flags>(flags);
 }
 
-bench_judge::bench_judge(const bench_library &library, void *context)
-    : library_(library), socket_(library.socket(context, ZMQ_REP)) {
+bench_judge::bench_judge(const bench_library &library, void *context, std::optional<login> shown)
+    : library_(library), shown_(std::move(shown)), socket_(library.socket(context, ZMQ_REP)) {
     const int patience_ms = 50;
     if (!socket_ || library.setsockopt(socket_, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms) != 0 ||
         library.bind(socket_, "inproc://zeromq.zap.01") != 0) {
@@ -134,7 +155,17 @@ bench_judge::~bench_judge() {
     library_.close(socket_);
 }
 
-/// RFC 27: version, request id, and what is asked; the answer repeats the first two.
+/// RFC 27: version, request id, domain, address, routing id, mechanism, and what that was shown.
+bool bench_judge::lets_in(const std::vector<std::string> &request) const {
+    constexpr size_t mechanism = 5, name = 6, password = 7;
+    if (!shown_ || request.size() <= mechanism || request[mechanism] != "PLAIN") {
+        return true;
+    }
+    return request.size() == password + 1 && request[name] == shown_->name &&
+           request[password] == shown_->password;
+}
+
+/// The answer repeats the version and the request id.
 void bench_judge::run() {
     std::vector<std::string> parts;
     zmq_msg_t part;
@@ -147,8 +178,14 @@ void bench_judge::run() {
         if (library_.msg_more(&part) != 0) {
             continue;
         }
-        parts.resize(2);
-        const std::array<std::string, 6> answer{parts[0], parts[1], "200", "OK", "bench", ""};
+        parts.resize(std::max(parts.size(), size_t{2}));
+        const bool is_let_in = lets_in(parts);
+        const std::array<std::string, 6> answer{parts[0],
+                                                parts[1],
+                                                is_let_in ? "200" : "400",
+                                                is_let_in ? "OK" : "another name or password",
+                                                is_let_in ? "bench" : "",
+                                                ""};
         for (const std::string &each : answer) {
             library_.send(socket_, each.data(), each.size(), &each == &answer.back() ? 0 : ZMQ_SNDMORE);
         }

@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace command {
 
@@ -20,8 +22,8 @@ public:
     virtual std::string name() const = 0;
     /// Sets the options of a socket, before bind and connect. Throws `failure`.
     virtual void apply(const bench_library &library, void *socket, bool binds) const = 0;
-    /// Whether somebody has to judge the peers of those that bind.
-    virtual bool needs_judge() const { return false; }
+    /// Whoever lets in the peers of those that bind; null where nobody is asked.
+    virtual std::unique_ptr<class bench_judge> make_judge(const bench_library &library, void *context) const;
 };
 using bench_security_ptr = std::shared_ptr<const bench_security>;
 
@@ -32,18 +34,26 @@ bench_security_ptr made_tls();
 /// As the flags say, with this library.
 bench_security_ptr given_security(const security_flags &flags);
 
-/// Lets in whoever is asked about, at inproc://zeromq.zap.01 of a context, until it goes.
+/// Answers at inproc://zeromq.zap.01 of a context, until it goes.
 class bench_judge {
 public:
-    bench_judge(const bench_library &library, void *context);
+    struct login {
+        std::string name, password;
+    };
+
+    /// Of peers of PLAIN it lets in who shows these, and all where there are none to show; others
+    /// have been judged by their keys.
+    bench_judge(const bench_library &library, void *context, std::optional<login> shown);
     ~bench_judge();
     bench_judge(const bench_judge &) = delete;
     bench_judge &operator=(const bench_judge &) = delete;
 
 private:
     void run();
+    bool lets_in(const std::vector<std::string> &request) const;
 
     const bench_library &library_;
+    const std::optional<login> shown_;
     void *socket_;
     std::atomic<bool> is_to_stop_ = false;
     std::thread thread_;
