@@ -41,11 +41,16 @@ def sleeper(peer):
 
 
 def push_to(start, where, number, count):
-    """Messages of 100 kB, which wait; the signal does what it does to others."""
-    return start("push", where, "-m", "x" * 100000, "-n", str(count), "-v", preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+    """Messages of 100 kB, which wait; the signal does what it does to others, but for files."""
+
+    def begin():
+        signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    return start("push", where, "-m", "x" * 100000, "-n", str(count), "-v", preexec_fn=begin)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_what_was_queued_has_a_second_after_a_signal_and_none_after_two(start, sleeper, number):
     def end(is_repeated):
         push = push_to(start, sleeper, number, 1000000)
@@ -62,7 +67,7 @@ def test_what_was_queued_has_a_second_after_a_signal_and_none_after_two(start, s
     assert -number in (end(True) for _ in range(10))  # the second may be over by then where the machine is busy
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_one_that_has_sent_all_and_waits_for_it_to_go_out(start, sleeper, number):
     push = push_to(start, sleeper, number, 200)
     while not is_draining(push.process):

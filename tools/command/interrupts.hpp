@@ -1,4 +1,7 @@
-// SIGINT and SIGTERM as something to poll for.
+// Signals that ask for an end as something to poll for: SIGINT, SIGTERM, SIGHUP and SIGQUIT.
+//
+// Ignored: of the last two whatever is ignored when the command starts stays so, for nohup means
+//          it.
 
 #pragma once
 
@@ -22,6 +25,10 @@ public:
 
     /// In a child, before exec: the signals are as others expect them.
     static void restore();
+
+    /// The terminal is not there any more: SIGHUP comes, if it has not come yet. False where that
+    /// is ignored.
+    static bool hang_up();
 
 private:
     int descriptor_;

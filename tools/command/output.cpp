@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include "interrupts.hpp"
 #include "socket_options.hpp"
 #include "text.hpp"
 
@@ -241,6 +242,8 @@ void output::flush() {
             sigaddset(&one, SIGPIPE);
             pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
             raise(SIGPIPE);
+        } else if (errno == EIO && is_terminal_ && interrupts::hang_up()) {
+            break;
         } else if (errno == EAGAIN) {
             pollfd room{descriptor_, POLLOUT, 0};
             poll(&room, 1, -1);
