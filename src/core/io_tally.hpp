@@ -4,10 +4,10 @@
 //           themselves, are not counted.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
+#include "core/raise_to.hpp"
 #include "core/waiter.hpp"
 
 namespace zlink {
@@ -25,14 +25,7 @@ private:
 class rising_time {
 public:
     /// The longest that anybody has told of, `seen` too.
-    duration raise(duration seen) noexcept {
-        duration::rep longest = longest_.load(std::memory_order_acquire);
-        while (longest < seen.count() &&
-               !longest_.compare_exchange_weak(longest, seen.count(), std::memory_order_acq_rel,
-                                               std::memory_order_acquire)) {
-        }
-        return std::max(seen, duration(longest));
-    }
+    duration raise(duration seen) noexcept { return duration(raise_to(longest_, seen.count())); }
 
 private:
     std::atomic<duration::rep> longest_{0};

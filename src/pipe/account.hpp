@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/raise_to.hpp"
+
 namespace zlink {
 
 /// A number that one thread changes and every thread may look at. Who sees a value sees all that
@@ -98,20 +100,14 @@ struct amount {
 class highest_seen {
 public:
     void note(const amount &now) noexcept {
-        raise(messages_, now.messages);
-        raise(octets_, now.octets);
+        (void)raise_to(messages_, now.messages);
+        (void)raise_to(octets_, now.octets);
     }
     amount look() const noexcept {
         return {messages_.load(std::memory_order_relaxed), octets_.load(std::memory_order_relaxed)};
     }
 
 private:
-    static void raise(std::atomic<std::uint64_t> &most, std::uint64_t now) noexcept {
-        std::uint64_t before = most.load(std::memory_order_relaxed);
-        while (before < now && !most.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
-        }
-    }
-
     std::atomic<std::uint64_t> messages_{0};
     std::atomic<std::uint64_t> octets_{0};
 };

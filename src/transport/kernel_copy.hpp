@@ -52,7 +52,8 @@ constexpr std::size_t octets_to_write_alone(std::size_t in_front, std::size_t bl
     const std::size_t alone = least + (in_front - least) % multiple;
     return alone <= blocks * system_block ? alone : alone - quick_multiple;
 }
-inline constexpr std::size_t most_in_front = 64;  // octets before a body that are little more than its header
+/// Octets before a body that are little more than its header.
+inline constexpr std::size_t most_octets_in_front = 64;
 inline constexpr std::size_t placed_from = 128 * 1024;  // octets of a body, or of a write, that are worth it
 /// Octets from which on a slow copy costs more than whatever a write in parts may cost.
 inline constexpr std::size_t always_placed_from = 2 * 1024 * 1024;

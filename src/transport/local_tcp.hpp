@@ -11,6 +11,7 @@
 
 #include "core/settings.hpp"
 #include "core/tuning.hpp"
+#include "transport/kernel_copy.hpp"
 
 namespace zlink {
 
@@ -49,14 +50,12 @@ public:
     }
 
 private:
-    /// Octets of a range in front of a body that are little more than its header.
-    static constexpr std::size_t most_in_header = 64;
     static constexpr int longest_deferral = 64 * writes_until_small;
 
     /// Many small messages in one range are no large body.
     bool ends_with_large(std::span<const iovec> ranges) const noexcept {
         return ranges.size() >= 2 && ranges.back().iov_len >= least_large_ &&
-               ranges[ranges.size() - 2].iov_len <= most_in_header;
+               ranges[ranges.size() - 2].iov_len <= kernel_copy::most_octets_in_front;
     }
     bool is_for_large_bodies() const noexcept {  // the send buffer
         return writes_without_large_ < most_writes_without_large_;

@@ -15,7 +15,7 @@ error tcp_stream::make(loop &io, owned_descriptor socket, std::string peer_addre
 io_result tcp_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     copy_speed speed = copy_speed::quick;
-    if (ranges.size() == 2 && ranges[0].iov_len <= kernel_copy::most_in_front)
+    if (ranges.size() == 2 && ranges[0].iov_len <= kernel_copy::most_octets_in_front)
         speed = kernel_copy::speed_of_sending(
             kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
     if (speed == copy_speed::quick)
