@@ -155,10 +155,11 @@ error fan_out::begin_unusual() noexcept {
         return error::none;
     error e = error::none;
     for (std::size_t i = 0; i < matching_ && !failed(e); ++i) {
-        const member &m = members_[i];
+        member &m = members_[i];
         if (!m.is_owed())
             continue;
         unusual_ |= has_told;
+        m.was_told = true;
         if (!m.pipe->tells_gaps())
             continue;
         if (m.has_unknown)
@@ -169,13 +170,15 @@ error fan_out::begin_unusual() noexcept {
     return e;
 }
 
-/// With the last frame of a message.
+/// With the last frame of a message. A peer that has come since its first frame is still owed.
 void fan_out::end_unusual() noexcept {
     if (!(unusual_ & has_told))
         return;
     unusual_ &= ~has_told;
-    for (std::size_t i = 0; i < matching_; ++i)
-        forget_untold(members_[i]);
+    for (std::size_t i = 0; i < matching_; ++i) {
+        if (members_[i].was_told)
+            forget_untold(members_[i]);
+    }
 }
 
 void fan_out::note_owed(member &m) noexcept {
@@ -197,6 +200,7 @@ void fan_out::forget_untold(member &m) noexcept {
         return;
     m.untold = 0;
     m.has_unknown = false;
+    m.was_told = false;
     unusual_ -= one_owed;
     m.pipe->note_gap(false);
 }

@@ -103,6 +103,7 @@ private:
         bool was_dense = false;          // shared to the end of the chunk before
         bool has_frame = false;          // that others of the message still lack
         bool has_unknown = false;        // and so many more of which nobody knows the number
+        bool was_told = false;           // of all that, in front of the message that is under way
         std::uint32_t untold = 0;        // messages that it is to be told it has lost
 
         bool is_owed() const noexcept { return has_unknown || untold > 0; }

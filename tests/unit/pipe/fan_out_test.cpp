@@ -287,6 +287,27 @@ TEST(fan_out, says_to_the_next_peer_that_it_does_not_know_what_that_one_has_not_
     EXPECT_EQ(read_with_gaps(b), "6 ");
 }
 
+TEST(fan_out, owes_a_peer_that_came_between_two_parts_what_it_owes_to_any_next_peer) {
+    publisher p;
+    fake_peer a = p.attach(1), b = p.attach(1);
+    for (fake_peer *each : {&a, &b})
+        each->far->want_gaps(true);
+    for (const char *each : {"1", "2"})
+        EXPECT_EQ(p.send_to_all(each), error::none);
+    EXPECT_EQ(read_with_gaps(a) + read_with_gaps(b), "1 1 ");
+    p.match({&a, &b});
+    EXPECT_EQ(p.write("3", true), error::none);
+    p.out.begin_peer(*a.near);
+    EXPECT_EQ(p.write("4"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "[1] 3+4 ");
+    EXPECT_EQ(read_with_gaps(b), "[1] 3+4 ");
+    EXPECT_EQ(p.send_to_all("5"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "[0] 5 ");
+    EXPECT_EQ(read_with_gaps(b), "5 ");
+    EXPECT_EQ(p.send_to_all("6"), error::none);
+    EXPECT_EQ(read_with_gaps(a), "6 ");
+}
+
 TEST(fan_out, encodes_once_what_stands_behind_lost_messages_too) {
     publisher p;
     fake_peer told = p.attach(1), quick = p.attach();
