@@ -53,12 +53,15 @@ public:
         enter();
         store(octets, false);
     }
+    /// The end is in a segment whose octets do not count: the sum is this number until the end
+    /// moves on.
+    void stay() noexcept { store(*this, true); }
     /// The sum. Any thread; `within()` says where the end is in its segment.
     template <class Within>
     std::uint64_t with(Within &&within) const noexcept {
         for (;;) {
             const std::uint64_t word = word_.load(std::memory_order_acquire);
-            if (word & is_moving)
+            if (word & is_sum)
                 return number_of(word);
             const std::uint64_t sum = number_of(word) + within();
             if (word_.load(std::memory_order_relaxed) == word)
@@ -67,12 +70,13 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t is_moving = 1;  // in the last bit; the number in front of it is the sum
+    // In the last bit: the number in front of it is the sum, wherever the end is in its segment.
+    static constexpr std::uint64_t is_sum = 1;
     static constexpr std::uint64_t number_of(std::uint64_t word) noexcept {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(word) >> 1);
     }
-    void store(std::uint64_t octets, bool moves) noexcept {
-        word_.store(octets << 1 | (moves ? is_moving : 0), std::memory_order_release);
+    void store(std::uint64_t octets, bool all) noexcept {
+        word_.store(octets << 1 | (all ? is_sum : 0), std::memory_order_release);
     }
 
     std::atomic<std::uint64_t> word_{0};

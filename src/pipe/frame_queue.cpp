@@ -478,6 +478,8 @@ void frame_queue::step_to_next() noexcept {
     const std::uint64_t counted = head_->is_gap ? 0 : octets_of(seen_);
     head_ = head_->next;
     before_head_.move_to(before_head_ + counted, 0, [this] { head_octet_ = 0; });
+    if (__builtin_expect(head_->is_gap, 0))
+        before_head_.stay();
     reported_in_head_ = 0;
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)

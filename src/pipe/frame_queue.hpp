@@ -227,6 +227,8 @@ public:
     struct dropped {
         std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
         std::uint64_t octets = 0;
+
+        friend constexpr bool operator==(const dropped &, const dropped &) = default;
     };
     /// After a broken write: drops the rest of a message of which some octets were released. Does
     /// nothing when read() was called last.

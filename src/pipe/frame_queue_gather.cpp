@@ -174,11 +174,17 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return {};
     position at = boundary_;
-    const dropped what = find_message_end(at);
-    // All that is dropped counts as taken, so that octets and messages add up.
-    head_ = at.in;
-    before_head_.move_to(before_head_ + head_octet_ + what.octets - at.octet, at.octet,
-                         [&] { head_octet_ = at.octet; });
+    dropped what = find_message_end(at);
+    if (head_->is_gap) {
+        // A gap was cut: its octets do not count, and the message behind it is whole.
+        what.octets = 0;
+        head_octet_ = at.octet;
+    } else {
+        // All that is dropped counts as taken, so that octets and messages add up.
+        head_ = at.in;
+        before_head_.move_to(before_head_ + head_octet_ + what.octets - at.octet, at.octet,
+                             [&] { head_octet_ = at.octet; });
+    }
     seen_ = head_->committed.load(std::memory_order_acquire);
     reported_in_head_ = at.messages;
     gather_end_ = nullptr;

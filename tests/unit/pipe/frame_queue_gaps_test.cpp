@@ -172,9 +172,45 @@ TEST_F(gaps_in_queue, that_a_broken_write_has_cut_do_not_go_to_the_next_peer) {
         queue.publish();
         ASSERT_GT(queue.gather(ranges.data(), ranges.size(), 1000).octets, 0u);
         (void)queue.release(gap_octets + short_header_size + 1 + 5);
-        EXPECT_EQ(queue.drop_cut_message().octets, gap_octets - 5);
+        EXPECT_EQ(queue.octets_taken(), octets - short_header_size - 1);
+        EXPECT_EQ(queue.drop_cut_message(), (frame_queue::dropped{0, 0}));
+        EXPECT_EQ(queue.octets_taken(), octets - short_header_size - 1);
         queue.take_gaps(next);
         EXPECT_EQ(gather(), next == second_peer ? "[0]b " : "b ");
+        counts_nothing_else();
+    }
+}
+
+TEST_F(gaps_in_queue, count_as_no_octets_while_the_consumer_stands_inside_of_them) {
+    queue.take_gaps(first_peer);
+    for (const bool gathers : {true, false}) {
+        write("a");
+        queue.publish();
+        miss(0);
+        miss(4);
+        write("bc");
+        queue.publish();
+        const std::uint64_t in_front = octets - short_header_size - 2;
+        std::size_t inside = 0;
+        if (gathers) {
+            ASSERT_GT(queue.gather(ranges.data(), ranges.size(), 1000).octets, 0u);
+            (void)queue.release(short_header_size + 1);
+            for (; inside < 2 * gap_octets; ++inside) {
+                EXPECT_EQ(queue.octets_taken(), in_front) << inside;
+                (void)queue.release(1);
+            }
+            EXPECT_EQ(queue.octets_taken(), in_front);
+            (void)queue.release(1);
+            EXPECT_EQ(queue.octets_taken(), in_front + 1);
+            (void)queue.release(short_header_size + 1);
+        } else {
+            frame_view frame;
+            while (queue.read(frame)) {
+                inside += frame.is_command() ? short_header_size + frame.size : 0;
+                EXPECT_EQ(queue.octets_taken(), frame.size == 2 ? octets : in_front);
+            }
+        }
+        EXPECT_EQ(inside, 2 * gap_octets);
         counts_nothing_else();
     }
 }
