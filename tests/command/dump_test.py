@@ -179,8 +179,8 @@ def test_a_relay_says_what_is_no_zmtp(start):
     assert "does not begin with 0xff" in said and "47" in said and "flags 0x88 are of no frame" in said and "closed" in said
 
 
-def packet(sequence, octets=b"", flags=0x10, back=False, captured=None):
-    ports = (5555, 40000) if back else (40000, 5555)
+def packet(sequence, octets=b"", flags=0x10, back=False, captured=None, port=40000):
+    ports = (5555, port) if back else (port, 5555)
     tcp = struct.pack(">HHIIBBHHH", *ports, sequence, 0, 0x50, flags, 1000, 0, 0) + octets
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1") + tcp
     frame = bytes(12) + b"\x08\0" + ip
@@ -216,6 +216,42 @@ def test_octets_that_are_missing_are_named(tmp_path):
     assert "7 octets are missing, and with them where the next frame begins" in told_of(tmp_path, *begin, packet(after + 7, b"\0\3end"))
     assert "ends 5 octets before the end of a frame of 10" in told_of(tmp_path, *begin)
     assert "the capture begins within the connection" in told_of(tmp_path, packet(10, b"hello"))
+
+
+PASSWORD = b"Z" * 20
+HELLO = GREETING.replace(b"NULL\0", b"PLAIN") + b"\4\x20\5HELLO\5admin\x14" + PASSWORD
+
+
+@pytest.mark.parametrize("form", ["quoted", "hex", "json"])
+def test_no_password_is_shown_whatever_is_missing(tmp_path, form):
+    packets, gaps = [], 0
+    for first in range(0, len(HELLO) - 5, 3):
+        for last in range(first, len(HELLO) - 5, 2):
+            gaps += 1
+            port = 1000 + gaps
+            if first > 0 or gaps % 2:
+                packets.append(packet(9, flags=2, port=port))
+            half = (last + len(HELLO)) // 2
+            packets += [packet(10 + at, HELLO[at:end], port=port) for at, end in ((0, first), (last, half), (half, len(HELLO))) if at < end]
+    said = run("dump", "-f", form, capture(tmp_path, *packets)).decode()
+    assert 700 < gaps < 1000 and said.count("a password may be among them") > gaps / 4
+    for shown in ("ZZ", "5a5a", "5a 5a"):
+        assert shown not in said
+    said = run("dump", "-f", form, "--show-secrets", capture(tmp_path, *packets)).decode()
+    assert "ZZ" in said or "5a5a" in said or "5a 5a" in said
+
+
+@pytest.mark.parametrize("form", ["quoted", "hex", "json"])
+def test_no_password_is_shown_that_goes_over_websocket(tmp_path, form):
+    def said(protocol, *flags):
+        request = b"GET / HTTP/1.1\r\nSec-WebSocket-Protocol: " + protocol + b"\r\n\r\n"
+        hello = b"\x82\xa1" + b"\1" * 4 + bytes(each ^ 1 for each in b"\2" + HELLO[66:])  # masked
+        octets = capture(tmp_path, packet(9, flags=2), packet(10, request), packet(10 + len(request), hello))
+        return run("dump", "-f", form, *flags, octets).decode().replace(" ", "")
+
+    assert "5b5b" in said(b"ZWS2.0/NULL") and "5b5b" in said(b"ZWS2.0/PLAIN", "--show-secrets")
+    told = said(b"ZWS2.0/PLAIN")
+    assert "5b5b" not in told and "[[" not in told and "apasswordmaybeamongthem" in told
 
 
 def test_what_is_no_capture_is_refused(tmp_path, free_port):

@@ -41,11 +41,11 @@ void zmtp_decoder::await(step next, size_t need) {
 void zmtp_decoder::feed(std::string_view octets) {
     while (!octets.empty()) {
         if (step_ == step::lost) {
-            // A password may be anywhere in what cannot be understood.
-            const bool may_be_secret =
-                !shows_secrets_ && (mechanism_ == "PLAIN" || octets.find("HELLO") != std::string_view::npos);
-            tell_({"octets", may_be_secret ? "not shown, a password may be among them" : "", octets.size(),
-                   false, !may_be_secret, std::string(octets.substr(0, shown_))});
+            // A request for WebSocket, over which PLAIN is spoken.
+            is_foreign_ = is_foreign_ && octets.find("ZWS2.0/PLAIN") == std::string_view::npos;
+            const bool is_secret = may_be_secret(octets);
+            tell_({"octets", is_secret ? "not shown, a password may be among them" : "", octets.size(), false,
+                   !is_secret, std::string(octets.substr(0, shown_))});
             return;
         }
         if (step_ == step::body) {
@@ -69,6 +69,14 @@ void zmtp_decoder::feed(std::string_view octets) {
     }
 }
 
+/// A password may be anywhere in what cannot be understood, unless this side has said that it has
+/// none to show: by its mechanism, its version, or by beginning as no ZMTP does.
+bool zmtp_decoder::may_be_secret(std::string_view octets) const {
+    const bool has_other_mechanism = !mechanism_.empty() && mechanism_ != "PLAIN";
+    const bool has_none = has_other_mechanism || major_ < 3 || is_foreign_;
+    return !shows_secrets_ && (!has_none || octets.find("HELLO") != std::string_view::npos);
+}
+
 void zmtp_decoder::skip(std::uint64_t count) {
     if (count == 0 || step_ == step::lost) {
         return;
@@ -89,6 +97,11 @@ void zmtp_decoder::lose(const std::string &why) {
     const std::string held = step_ == step::body ? std::string() : held_;
     await(step::lost, 0);
     feed(held);
+}
+
+void zmtp_decoder::lose_foreign(const std::string &why) {
+    is_foreign_ = true;
+    lose("this is no ZMTP: " + why);
 }
 
 void zmtp_decoder::end() {
@@ -114,7 +127,7 @@ void zmtp_decoder::advance() {
         // Other protocols seldom have a second octet of 0 or 1, which are the flags of ZMTP 1.0.
         if (static_cast<unsigned char>(held_[0]) != 0xff && held_.size() == 2) {
             const std::uint64_t left = number_of(held_.substr(0, 1)) - 1;
-            return held_[0] == 0 || last > 1 ? lose("this is no ZMTP: it does not begin with 0xff")
+            return held_[0] == 0 || last > 1 ? lose_foreign("it does not begin with 0xff")
                                              : begin_version1(left);
         }
         need_ = last == 0xff ? 10 : 2;
@@ -160,8 +173,7 @@ void zmtp_decoder::end_signature(unsigned char last) {
     const std::uint64_t size = number_of(std::string_view(held_).substr(1, 8));
     const std::uint64_t left_of_id = size == 0 ? 0 : size - 1;
     if ((last & 1) == 0) {
-        return last != 0 || size == 0 ? lose("this is no ZMTP: it has no signature")
-                                      : begin_version1(left_of_id);
+        return last != 0 || size == 0 ? lose_foreign("it has no signature") : begin_version1(left_of_id);
     }
     size_ = size;
     return major_of_peer_ == 1 ? begin_version1(left_of_id) : await(step::version, 1);

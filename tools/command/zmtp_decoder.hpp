@@ -57,6 +57,8 @@ private:
     };
 
     void await(step next, size_t need);
+    bool may_be_secret(std::string_view octets) const;
+    void lose_foreign(const std::string &why);
     void advance();
     void end_signature(unsigned char last);
     void end_version(unsigned char major);
@@ -85,9 +87,10 @@ private:
     std::uint64_t size_ = 0, left_ = 0;
     bool has_gap_ = false;  // in the frame that is read
     bool is_first_part_ = true;
-    int major_ = 3;           // that is spoken here: 1, 2 or 3
-    int major_of_peer_ = 3;   // as far as it is known
-    bool awaits_id_ = false;  // of versions 1 and 2: the first frame is the routing id
+    bool is_foreign_ = false;  // and was so from its first octet on
+    int major_ = 3;            // that is spoken here: 1, 2 or 3
+    int major_of_peer_ = 3;    // as far as it is known
+    bool awaits_id_ = false;   // of versions 1 and 2: the first frame is the routing id
     zmtp_decoder *other_ = nullptr;
     std::string mechanism_, type_;
 };
