@@ -29,10 +29,10 @@ constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
 
 // Headers grow where the wire says the length in 16 bits and the queue in 64: by 5 octets at most,
 // and not for less than 256 of a body. An event is at most 4 octets longer than what it says, which
-// may have come before, and no call writes more than two.
+// may have come before, and no call writes more than a Pong and two others.
 std::size_t decoder_zws::lead(std::size_t most) const noexcept {
     constexpr std::size_t growth = 5;
-    constexpr std::size_t events = 2 * (max_control_payload + 4);
+    constexpr std::size_t events = 2 * (max_control_payload + 4) + ping_number_size + 4;
     return (most / (max_short_body + 1) + 1) * growth + longest_header + events;
 }
 
@@ -70,8 +70,8 @@ frame_decoder::decoded decoder_zws::decode(byte_span in, std::uint8_t *const out
     if (at_ == stage::over)
         in = {};
     // The header of a body has promised its octets: no command may stand among them.
-    if (has_ping_ && at_ != stage::body)
-        end = put_ping(end);
+    if (kept_ != 0 && at_ != stage::body)
+        end = put_kept(end);
     return {whole - in.size(), static_cast<std::size_t>(end - out)};
 }
 
@@ -175,7 +175,7 @@ std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept
 std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
     // Not where the caller takes frames one by one, where other messages wait to be continued, or
     // where a Ping has to go in front.
-    if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments_ && !has_ping_) {
+    if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments_ && kept_ == 0) {
         out = take_small(in, out);
         if (in.empty())
             return out;
@@ -268,12 +268,12 @@ std::uint8_t *decoder_zws::take_command(byte_span &in, std::uint8_t *out) noexce
     return first == 0 ? put_fault(web_status::protocol_error, out) : begin_body(zws_octet::command, in, out);
 }
 
-/// A Ping that would come in the middle of the frame goes in front of it. The header of the queue's
-/// frame is written at once, since its size is known; the body follows as it comes, without memory
-/// of its own.
+/// A Ping or Pong that would come in the middle of the frame goes in front of it. The header of the
+/// queue's frame is written at once, since its size is known; the body follows as it comes, without
+/// memory of its own.
 std::uint8_t *decoder_zws::begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept {
-    if (has_ping_ && left_ > in.size())
-        out = put_ping(out);
+    if (kept_ != 0 && left_ > in.size())
+        out = put_kept(out);
     at_ = left_ > 0 ? stage::body : stage::header;
     has_stopped_ = stops_ && left_ == 0;
     return put_frame_header(out, static_cast<std::size_t>(left_),
@@ -455,18 +455,23 @@ std::uint8_t *decoder_zws::take_control(byte_span &in, std::uint8_t *out) noexce
     return left_ == 0 ? end_control(out) : out;
 }
 
-/// A Ping takes the place of one that is not told yet (RFC 6455, section 5.5.3). A Close comes
-/// behind it, ends everything, and takes with it a message that is not whole.
+/// A Ping takes the place of one that is not told yet (RFC 6455, section 5.5.3), and so does a Pong
+/// of the size that ours have; others, and those of a handshake, say nothing. A Close comes behind
+/// them, ends everything, and takes with it a message that is not whole.
 std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
     at_ = stage::header;
     if (opcode_ == web_opcode::ping) {
-        has_ping_ = true;
+        kept_ |= keeps_ping;
         ping_size_ = control_size_;
         std::memcpy(ping_.data(), control_.data(), control_size_);
         has_stopped_ = stops_;
+    } else if (opcode_ == web_opcode::pong) {
+        if (control_size_ == ping_number_size && !stops_) {
+            kept_ |= keeps_pong;
+            std::memcpy(pong_.data(), control_.data(), ping_number_size);
+        }
     } else if (opcode_ == web_opcode::close) {
-        if (has_ping_)
-            out = put_ping(out);
+        out = put_kept(out);
         out = put_event(web_event::close, byte_span(control_).first(control_size_), out);
         at_ = stage::over;
         forget_fragments();
@@ -484,15 +489,17 @@ std::uint8_t *decoder_zws::put_event(std::uint8_t what, byte_span data, std::uin
     return std::copy(data.begin(), data.end(), out);
 }
 
-std::uint8_t *decoder_zws::put_ping(std::uint8_t *out) noexcept {
-    has_ping_ = false;
-    return put_event(web_event::ping, byte_span(ping_).first(ping_size_), out);
+/// The Ping and the Pong that are not told yet.
+std::uint8_t *decoder_zws::put_kept(std::uint8_t *out) noexcept {
+    const unsigned kept = std::exchange(kept_, std::uint8_t{0});
+    if (kept & keeps_pong)
+        out = put_event(web_event::pong, pong_, out);
+    return kept & keeps_ping ? put_event(web_event::ping, byte_span(ping_).first(ping_size_), out) : out;
 }
 
-/// The last event there is. A Ping that came before it is told first.
+/// The last event there is. What came before it is told first.
 std::uint8_t *decoder_zws::put_fault(std::uint16_t status, std::uint8_t *out) noexcept {
-    if (has_ping_)
-        out = put_ping(out);
+    out = put_kept(out);
     at_ = stage::over;
     forget_fragments();
     std::array<std::uint8_t, 2> octets;

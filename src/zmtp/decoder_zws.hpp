@@ -7,7 +7,7 @@
 // Events:   what is for the conversation comes out as a command frame, in its place, whose body
 //           begins with a zero octet: no command of ZMTP has an empty name, and one that comes over
 //           the wire is a fault. Next in the body stands what happened (web_event). Of Pings that
-//           come together only the latest counts. Pongs have done their work by arriving.
+//           come together only the latest counts, and of Pongs that may answer this side's Pings.
 // Limits:   the size of a body is judged on its header, of a message in fragments when each begins,
 //           before there is memory for it.
 #pragma once
@@ -40,6 +40,7 @@ public:
 
 private:
     static constexpr std::size_t longest_header = 14;
+    static constexpr std::uint8_t keeps_ping = 1, keeps_pong = 2;
 
     enum class stage {
         header,
@@ -72,7 +73,7 @@ private:
     std::uint8_t *take_control(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *end_control(std::uint8_t *out) noexcept;
     std::uint8_t *put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept;
-    std::uint8_t *put_ping(std::uint8_t *out) noexcept;
+    std::uint8_t *put_kept(std::uint8_t *out) noexcept;
     std::uint8_t *put_fault(std::uint16_t status, std::uint8_t *out) noexcept;
 
     /// Bits of the flags octet.
@@ -120,9 +121,10 @@ private:
     // Control frames
     std::array<std::uint8_t, max_control_payload> control_{};
     std::uint8_t control_size_ = 0;
-    bool has_ping_ = false;
+    std::uint8_t kept_ = 0;  // of the two that follow, what is not told yet
     std::uint8_t ping_size_ = 0;
     std::array<std::uint8_t, max_control_payload> ping_{};
+    std::array<std::uint8_t, ping_number_size> pong_{};
 };
 
 }  // namespace zlink

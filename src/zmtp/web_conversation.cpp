@@ -303,12 +303,22 @@ action web_conversation::on_event(byte_span event) {
         has_ping_to_answer_ = true;
         settle();
         return {};
+    case web_event::pong:
+        return on_pong(data);
     case web_event::close:
         return on_close(data);
     default:
         return close_with(data.size() == 2 ? get_u16(data.data()) : web_status::protocol_error,
                           failure_kind::protocol, protocol_errors::websocket);
     }
+}
+
+action web_conversation::on_pong(byte_span number) {
+    action result;
+    result.round_trip = heartbeat_.note_pong(now_, get_u32(number.data()));
+    if (result.round_trip >= std::chrono::nanoseconds::zero())
+        answers_.note(result.round_trip);
+    return result;
 }
 
 action web_conversation::on_close(byte_span payload) {
@@ -340,8 +350,11 @@ void web_conversation::settle() {
     take_inner_output();
     if (std::exchange(has_ping_to_answer_, false))
         words_.encode_control(web_opcode::pong, ping_to_answer_, output_);
-    if (std::exchange(owes_ping_, false))
-        words_.encode_control(web_opcode::ping, {}, output_);
+    if (std::exchange(owes_ping_, false)) {
+        std::array<std::uint8_t, ping_number_size> number;
+        put_u32(number.data(), heartbeat_.number_next());
+        words_.encode_control(web_opcode::ping, number, output_);
+    }
 }
 
 // ---- time ----

@@ -11,7 +11,7 @@
 // Memory:   servers that read the field strictly refuse an offer with a name that has a slash in
 //           it, with 400. The attempt behind such a refusal offers "ZWS2.0" alone, and so does
 //           every one after a success of that; any other offers both.
-// Time:     one limit for the upgrade and the handshake. Heartbeats are Pings.
+// Time:     one limit for the upgrade and the handshake. Heartbeats are Pings, each with a number.
 #pragma once
 
 #include <memory>
@@ -39,6 +39,7 @@ public:
     void note_output_written(time_point now) noexcept override;
     void say_last_words() noexcept override;
     credentials shown() const override { return inner_->shown(); }
+    heartbeat_answers answers() const noexcept override { return answers_; }
     std::string reason() const override { return reason_; }
 
 private:
@@ -57,6 +58,7 @@ private:
     action on_handshake(byte_span &in);
     action follow(action inside);
     action on_event(byte_span event);
+    action on_pong(byte_span number);
     action on_close(byte_span payload);
     action on_time();
 
@@ -88,6 +90,7 @@ private:
     time_point now_{};
     time_point handshake_end_ = time_point::max();
     heartbeat heartbeat_;
+    heartbeat_answers answers_;
 
     std::unique_ptr<http_head> head_;  // until the upgrade
     std::string key_;                  // a client's

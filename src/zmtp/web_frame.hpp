@@ -44,11 +44,15 @@ constexpr std::uint16_t internal_error = 1011;
 
 constexpr std::size_t max_control_payload = 125;
 
+/// The octets of a Ping of this side's: a number, which its Pong brings back.
+constexpr std::size_t ping_number_size = 4;
+
 /// The meaning of the octet behind the zero octet that a command frame begins with.
 namespace web_event {
 constexpr std::uint8_t fault = 0;                  // two octets: the status to close with
 constexpr std::uint8_t close = web_opcode::close;  // its payload
 constexpr std::uint8_t ping = web_opcode::ping;    // its payload
+constexpr std::uint8_t pong = web_opcode::pong;    // its payload, the number of a Ping
 /// Whether the body tells of an event and what belongs to it; else it is that of a command.
 inline bool is_one(byte_span body) noexcept { return body.size() >= 2 && body[0] == 0; }
 }  // namespace web_event

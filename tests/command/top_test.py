@@ -13,6 +13,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 
 import pytest
 import zmq
@@ -269,3 +270,13 @@ def test_on_a_terminal_it_is_drawn_in_place_until_q(pulling, tmp_path, width, co
     lines = re.sub(r"\x1b\[[0-9]*[mK]", "", frame).split("\r\n")
     assert len(lines) <= 6 and max(map(len, lines)) <= width
     assert ("RETRIES" in frame) == (width == 120)
+
+
+@pytest.mark.parametrize("where", ["tcp", "ws"])
+def test_the_time_of_heartbeats_is_told_whatever_carries_them(start, tmp_path, where):
+    numbers = f"unix:{tmp_path}/numbers"
+    listener = start("pull", f"@{where}://127.0.0.1:*", "-v", "-o", "heartbeat_ivl=20", "-o", "heartbeat_timeout=60000", env=dict(os.environ, ZLINK_METRICS=numbers))
+    start("push", ">" + listener.bound(), stdin=subprocess.PIPE)
+    until = time.monotonic() + LIMIT
+    while not re.search(rb"^zlink_heartbeat_rtt_seconds_count\{.*\} [1-9]", run("stats", numbers, "-f", "prometheus"), re.M):
+        assert listener.process.poll() is None and time.monotonic() < until

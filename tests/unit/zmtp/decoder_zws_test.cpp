@@ -367,15 +367,24 @@ TEST(decoder_zws, judges_messages_in_fragments_when_each_begins) {
 
 // ---- control frames ----
 
-TEST(decoder_zws, takes_pings_of_every_size_and_leaves_pongs_out) {
+TEST(decoder_zws, takes_pings_of_every_size_and_pongs_of_that_of_ours) {
     for (std::size_t size = 0; size <= 125; ++size) {
         const octets data = some_octets(size);
         const octets wire =
             web_frame(0x89, data, a_mask) + web_frame(0x8a, data, a_mask) + masked_zws(0, "x");
         const octets out = decoded(of_server, wire);
-        EXPECT_TRUE(out == frame("x") + event(web_event::ping, data)) << size;
-        EXPECT_EQ(decoded(of_server, wire, 1), event(web_event::ping, data) + frame("x")) << size;
+        const octets ping = event(web_event::ping, data),
+                     pong = size == 4 ? event(web_event::pong, data) : "";
+        EXPECT_TRUE(out == frame("x") + pong + ping) << size;
+        EXPECT_EQ(decoded(of_server, wire, 1), ping + pong + frame("x")) << size;
     }
+}
+
+TEST(decoder_zws, makes_one_of_the_pongs_that_come_together) {
+    const octets wire = web_frame(0x8a, "1111", a_mask) + web_frame(0x8a, "2222", a_mask) +
+                        web_frame(0x8a, "333", a_mask) + web_frame(0x88, close_payload(1000), a_mask);
+    EXPECT_EQ(decoded(of_server, wire),
+              event(web_event::pong, "2222") + event(web_event::close, close_payload(1000)));
 }
 
 TEST(decoder_zws, refuses_control_frames_that_are_long_or_in_fragments) {

@@ -70,6 +70,9 @@ TEST(web_conversation, commands_of_zmtp_are_answered_as_bounded_as_pings) {
     EXPECT_EQ(owed.substr(0, one.size()), one);
 }
 
+/// The octets of a Ping of this side's.
+octets number(std::uint8_t which) { return octets(3, '\0') + static_cast<char>(which); }
+
 TEST(web_conversation, heartbeats_are_pings) {
     settings options = socket_of(socket_type::pull);
     options.heartbeat_interval_ms = 100;
@@ -83,10 +86,10 @@ TEST(web_conversation, heartbeats_are_pings) {
         server.pass(99ms);
         EXPECT_EQ(server.take_written(), "");
         server.pass(1ms);
-        EXPECT_EQ(server.take_written(), web_frame(0x89, ""));
+        EXPECT_EQ(server.take_written(), web_frame(0x89, number(1)));
         server.feed(web_frame(0x8a, "", a_mask));
         server.pass(100ms);
-        EXPECT_EQ(server.take_written(), web_frame(0x89, ""));
+        EXPECT_EQ(server.take_written(), web_frame(0x89, number(2)));
         server.pass(999ms);
         EXPECT_FALSE(server.is_closed());
         server.take_written();
@@ -114,7 +117,7 @@ TEST(web_conversation, time_of_a_ping_begins_when_it_is_written) {
     server.go_on_writing();
     EXPECT_EQ(server.take_written(), web_frame(0x8a, "")) << "the one is written, and the other is not";
     server.pass(300ms);
-    EXPECT_TRUE(server.take_written().starts_with(web_frame(0x89, "")));
+    EXPECT_TRUE(server.take_written().starts_with(web_frame(0x89, number(1))));
     ASSERT_FALSE(server.is_closed());
     server.pass(100ms);
     EXPECT_EQ(server.log().back(), "close peer_dead 0");
@@ -127,7 +130,29 @@ TEST(web_conversation, heartbeats_do_not_heap_up_where_nothing_is_written) {
     server_in_traffic server(options);
     server.block_writing();
     server.pass(1min);
-    EXPECT_EQ(server.machine().output().size(), 2u);
+    EXPECT_EQ(server.machine().output().size(), 6u);
+}
+
+TEST(web_conversation, time_of_an_answer_to_a_ping_is_told) {
+    settings options = socket_of(socket_type::pull);
+    options.heartbeat_interval_ms = 100;
+    for (const octets &protocol : {octets("ZWS2.0/NULL"), octets("ZWS2.0")}) {
+        peer_driver server(options, true, &a_place);
+        server.feed(web_request(protocol));
+        server.feed(protocol == "ZWS2.0" ? masked_zws(0, "") : masked_zws(2, ready_body("PUSH")));
+        server.take_written();
+        server.feed(web_frame(0x8a, number(1), a_mask));
+        server.pass(100ms);
+        EXPECT_EQ(server.take_written(), web_frame(0x89, number(1)));
+        server.feed(web_frame(0x8a, "none", a_mask) + web_frame(0x8a, number(0), a_mask));
+        server.pass(7ms);
+        EXPECT_EQ(server.machine().answers().count, 0u);
+        server.feed(web_frame(0x8a, number(1), a_mask) + web_frame(0x8a, number(1), a_mask));
+        EXPECT_EQ(server.machine().answers().count, 1u) << protocol;
+        EXPECT_EQ(server.machine().answers().last, 7ms) << protocol;
+        server.feed(web_frame(0x8a, number(1), a_mask));
+        EXPECT_EQ(server.machine().answers().count, 1u) << protocol;
+    }
 }
 
 // ---- the ends ----
