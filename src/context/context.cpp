@@ -21,6 +21,7 @@
 #include "reactor/io_threads.hpp"
 #include "socket/options.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/shared_ring.hpp"
 
 namespace zlink {
 
@@ -267,6 +268,7 @@ stats context_impl::visit_sockets(const std::function<void(const socket &, const
 context_numbers context_impl::numbers() noexcept {
     context_numbers found;
     found.spare_octets = pool_->idle_octets();
+    found.used_octets = pool_->used_octets();
     std::lock_guard guard(mutex_);
     // Each socket has a level to be woken by, and so has the end.
     found.threads = threads_ ? threads_->size() : 0;
@@ -547,6 +549,8 @@ error context::has_policy(bool &is_there) {
     std::string why;
     return !is_there || policy::is_usable(*knobs.policy, why) ? error::none : error::not_permitted;
 }
+
+std::size_t context::shared_octets() noexcept { return shared_ring::mapped_octets(); }
 
 std::shared_ptr<context> context::make() {
     // Any call of any thread may be the last to use it: the end of that waits.

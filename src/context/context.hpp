@@ -52,6 +52,7 @@ struct context_numbers {
     std::size_t threads = 0;  // there are
     std::uint64_t descriptors = 0;
     std::uint64_t spare_octets = 0;  // chunks that are kept to be used again
+    std::uint64_t used_octets = 0;   // chunks that somebody has
 };
 
 /// The part of the sockets that have no line of their own.
@@ -66,6 +67,9 @@ public:
     /// Throws bad_alloc.
     static std::shared_ptr<context> make();
     virtual ~context() = default;
+
+    /// Octets of this process that others see, too: what the two sides of ipc share.
+    static std::size_t shared_octets() noexcept;
 
     /// Has a function told what is logged, as event_log does.
     virtual error set_log(log_listener::function what, void *arg, log_level level) noexcept = 0;

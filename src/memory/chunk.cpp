@@ -121,6 +121,8 @@ chunk *chunk_pool::take_idle(chunk *gone) noexcept {
             list.head = c->next_free;
             c->next_free = std::exchange(gone, c);
         }
+        octets_.fetch_sub(list.count * class_size(static_cast<std::size_t>(&list - free_.data())),
+                          std::memory_order_relaxed);
         list.count = list.least = 0;
     }
     return gone;
@@ -181,10 +183,12 @@ bool chunk_pool::age(chunk *&gone) noexcept {
 chunk *chunk_pool::take_unused(std::size_t index, std::size_t count, chunk *gone) noexcept {
     const std::lock_guard lock(mutex_);
     free_list &list = free_[index];
+    const std::size_t before = list.count;
     for (; count > 0 && list.head; --count, --list.count) {
         chunk *const c = std::exchange(list.head, list.head->next_free);
         c->next_free = std::exchange(gone, c);
     }
+    octets_.fetch_sub((before - list.count) * class_size(index), std::memory_order_relaxed);
     list.least = std::min(list.least, list.count);
     return gone;
 }
@@ -195,6 +199,13 @@ std::size_t chunk_pool::idle_octets() noexcept {
     for (std::size_t index = 0; index < class_count; ++index)
         octets += free_[index].count * class_size(index);
     return octets;
+}
+
+/// A chunk is counted when its memory comes from the heap and goes back there: one that is used
+/// again costs nothing for it.
+std::size_t chunk_pool::used_octets() noexcept {
+    const std::size_t idle = idle_octets();
+    return std::max(octets_.load(std::memory_order_relaxed), idle) - idle;
 }
 
 chunk *chunk_pool::allocate(std::size_t size) noexcept {
@@ -239,6 +250,8 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
                 huge_blocks::note_heap_block(memory_size(capacity), true);
         }
         c = new (memory) chunk(&dispose, capacity, size_class);
+        if (index < class_count)
+            octets_.fetch_add(class_size(index), std::memory_order_relaxed);
     }
     c->home = shared_from_this();
     return c;
@@ -300,6 +313,7 @@ void chunk_pool::give_back(chunk *c) noexcept {
                 has_ageing_.store(true, std::memory_order_relaxed);
             return;
         }
+        octets_.fetch_sub(class_size(index), std::memory_order_relaxed);
     }
     destroy(c, class_count);
 }

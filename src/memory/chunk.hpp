@@ -52,6 +52,8 @@ public:
     static void give_up_idle() noexcept;
     /// Octets that this pool keeps to be used again.
     std::size_t idle_octets() noexcept;
+    /// Octets of its chunks that somebody has, but for those of larger bodies than are kept.
+    std::size_t used_octets() noexcept;
 
     /// Whether some pool has much that is idle: age_idle() is to be called now and then.
     static bool has_ageing() noexcept { return has_ageing_.load(std::memory_order_relaxed); }
@@ -94,6 +96,7 @@ private:
     chunk_pool *next_pool_;  // in the list of all pools
     std::mutex &mutex_;      // guards the rest
     std::array<free_list, class_count> free_;
+    std::atomic<std::size_t> octets_{0};  // of all chunks of those classes, idle or not
 };
 
 }  // namespace zlink

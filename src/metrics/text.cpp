@@ -297,6 +297,7 @@ struct memory_kind {
 constexpr memory_kind kinds_of_context[] = {
     {"queue", [](const context_line &of) noexcept { return of.queued_octets; }},
     {"spare", [](const context_line &of) noexcept { return of.numbers.spare_octets; }},
+    {"used", [](const context_line &of) noexcept { return of.numbers.used_octets; }},
 };
 struct memory_of_process {
     const char *kind;
@@ -306,6 +307,7 @@ constexpr memory_of_process kinds_of_process[] = {
     {"large", large_blocks::kept_octets},
     {"huge", huge_blocks::idle_octets},
     {"lent", lent_records::idle_octets},
+    {"ring", context::shared_octets},
 };
 
 /// The beginning of a line, up to a last label that is still open.
@@ -346,7 +348,8 @@ void add_contexts(std::string &to, std::span<const context_line> contexts, bool 
         end_line(to, each.numbers.descriptors);
     }
     const std::string memory = "zlink_memory_bytes";
-    to += "# HELP " + memory + " Octets in queues, and of memory that is kept for what comes.\n# TYPE " +
+    to += "# HELP " + memory +
+          " Octets in queues, of memory in use, and of memory that is kept for what comes.\n# TYPE " +
           memory + " gauge\n";
     for (const context_line &each : contexts)
         for (const memory_kind &of : kinds_of_context) {

@@ -28,6 +28,7 @@ constexpr std::size_t line_size = 64;
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::uint64_t magic = 0x31676e69526b6e6c;  // "lnkRing1"
 std::atomic<int> rings{0};
+std::atomic<std::size_t> mapped{0};  // octets of them
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
@@ -64,10 +65,13 @@ struct shared_ring::header {
 
 shared_ring::~shared_ring() { close(); }
 
+std::size_t shared_ring::mapped_octets() noexcept { return mapped.load(std::memory_order_relaxed); }
+
 void shared_ring::close() noexcept {
     if (!shared_)
         return;
     ::munmap(shared_, header_size + capacity_);
+    mapped.fetch_sub(header_size + capacity_, std::memory_order_relaxed);
     shared_ = nullptr;
     rings.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -86,6 +90,7 @@ error shared_ring::map(int file, std::size_t capacity) noexcept {
         rings.fetch_sub(1, std::memory_order_relaxed);
         return from_errno(errno);
     }
+    mapped.fetch_add(header_size + capacity, std::memory_order_relaxed);
     shared_ = static_cast<header *>(memory);
     data_ = static_cast<std::uint8_t *>(memory) + header_size;
     capacity_ = capacity;

@@ -30,6 +30,8 @@ public:
     explicit operator bool() const noexcept { return shared_ != nullptr; }
     std::size_t capacity() const noexcept { return capacity_; }
     void close() noexcept;
+    /// Octets of all rings that this process has mapped.
+    static std::size_t mapped_octets() noexcept;
 
     // ---- the side that writes ----
 

@@ -303,7 +303,11 @@ TEST_F(the_stats_in_detail, tell_what_the_threads_do) {
     EXPECT_NE(text.find("zlink_io_busy_seconds_total{context=\""), std::string::npos);
     EXPECT_NE(text.find("zlink_open_descriptors{context=\""), std::string::npos);
     EXPECT_NE(text.find("\",kind=\"spare\"} "), std::string::npos);
-    EXPECT_NE(text.find("zlink_memory_bytes{context=\"_process\",kind=\"huge\"} "), std::string::npos);
+    EXPECT_NE(text.find("\",kind=\"used\"} "), std::string::npos);
+    EXPECT_EQ(text.find("\",kind=\"used\"} 0\n"), std::string::npos) << text;
+    for (const char *kind : {"huge", "ring"})
+        EXPECT_NE(text.find(std::string("zlink_memory_bytes{context=\"_process\",kind=\"") + kind + "\"} "),
+                  std::string::npos);
     EXPECT_EQ(stats_of(pull).io_wakeups, 0u) << "of a socket";
 }
 

@@ -124,6 +124,30 @@ void use(chunk_pool &pool, std::size_t size, std::size_t count) {
         c->release();
 }
 
+TEST(chunk_pools, tell_what_is_used_whatever_becomes_of_it) {
+    auto pool = chunk_pool::make();
+    std::vector<chunk *> used;
+    for (const std::size_t size : {64u, 4096u, 64u * 1024, 256u * 1024, 1u << 20})
+        for (int i = 0; i < 40; ++i)
+            used.push_back(pool->allocate(size));
+    constexpr std::size_t all = 40 * (64 + 4096 + 64 * 1024 + 256 * 1024);
+    EXPECT_EQ(pool->used_octets(), all) << "but for the largest";
+    for (const std::size_t left : {120u, 60u, 0u})
+        for (; used.size() > left; used.pop_back())
+            used.back()->release();
+    EXPECT_EQ(pool->used_octets(), 0u) << "some is kept, and some is not";
+    EXPECT_GT(pool->idle_octets(), 0u);
+    chunk *const again = pool->allocate(4096);
+    EXPECT_EQ(pool->used_octets(), 4096u);
+    chunk_pool::give_up_idle();
+    EXPECT_EQ(pool->used_octets(), 4096u);
+    again->release();
+    use(*pool, 64 * 1024, 60);
+    for (int i = 1; i < 6; ++i)
+        chunk_pool::age_idle(std::chrono::steady_clock::now() + std::chrono::seconds(2 * i));
+    EXPECT_EQ(pool->used_octets(), 0u);
+}
+
 TEST(chunk_pools, give_back_half_of_what_was_not_used_with_each_look) {
     using namespace std::chrono_literals;
     auto pool = chunk_pool::make();

@@ -212,6 +212,20 @@ TEST(ring_io, tries_again_when_the_process_had_too_many_rings) {
     EXPECT_EQ(c.octets_in_socket(), 1);
 }
 
+TEST(ring_io, shares_memory_that_is_told_of) {
+    const std::size_t before = shared_ring::mapped_octets();
+    {
+        conversation c;
+        c.get_into_a_stream();
+        while (c.sent < 3 * octets_worth_a_ring) {
+            ASSERT_EQ(c.write(100'000).octets, 100'000u);
+            c.read_all();
+        }
+        EXPECT_GT(shared_ring::mapped_octets(), before + 100'000) << "on each side";
+    }
+    EXPECT_EQ(shared_ring::mapped_octets(), before);
+}
+
 TEST(ring_io, needs_no_ring_where_little_is_sent) {
     conversation c;
     for (int i = 0; i < 5'000; ++i) {
