@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::string_view line_end = "\r\n";
 
-std::string_view without_blanks(std::string_view text) noexcept {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-        text.remove_suffix(1);
-    return text;
-}
-
 bool read_request_line(std::string_view line, http_request &out) noexcept {
     const std::size_t first = line.find(' ');
     const std::size_t second = line.find(' ', first + 1);

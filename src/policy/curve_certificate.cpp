@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/curve_keys.hpp"
+#include "core/names.hpp"
 #include "core/z85.hpp"
 
 namespace zlink {
@@ -13,11 +14,6 @@ namespace {
 
 constexpr std::size_t key_size = curve_secret_key::octets;
 constexpr std::string_view blanks = " \t\r";
-
-std::string_view without_blanks(std::string_view text) noexcept {
-    const std::size_t from = std::min(text.find_first_not_of(blanks), text.size());
-    return text.substr(from, text.find_last_not_of(blanks) + 1 - from);
-}
 
 /// The text in quotes; or all, where there are none. False where there is something else behind the
 /// second quote than a comment.
@@ -29,7 +25,7 @@ bool read_value(std::string_view text, std::string_view &out) noexcept {
     if (end == std::string_view::npos)
         return false;
     out = text.substr(1, end - 1);
-    const std::string_view rest = without_blanks(text.substr(end + 1));
+    const std::string_view rest = without_blanks(text.substr(end + 1), blanks);
     return rest.empty() || rest.front() == '#';
 }
 
@@ -39,7 +35,7 @@ public:
     explicit reader(curve_certificate &out) noexcept : out_(out) {}
 
     const char *read(std::string_view line) {
-        const std::string_view words = without_blanks(line);
+        const std::string_view words = without_blanks(line, blanks);
         if (words.empty() || words.front() == '#')
             return nullptr;
         if (blanks.find(line.front()) == std::string_view::npos)
@@ -61,7 +57,7 @@ private:
 
     const char *read_key(std::string_view words) {
         const std::size_t equals = std::min(words.find('='), words.size());
-        const std::string_view name = without_blanks(words.substr(0, equals));
+        const std::string_view name = without_blanks(words.substr(0, equals), blanks);
         const bool is_secret = name == "secret-key";
         if (!is_secret && name != "public-key")
             return "public-key or secret-key is expected";
@@ -69,7 +65,7 @@ private:
         if (!key.empty())
             return "this key stands there twice";
         std::string_view value;
-        return read_value(without_blanks(words.substr(std::min(equals + 1, words.size()))), value) &&
+        return read_value(without_blanks(words.substr(std::min(equals + 1, words.size())), blanks), value) &&
                        read_curve_key(value, key)
                    ? nullptr
                    : "a key of 40 characters of Z85 is expected";

@@ -33,19 +33,12 @@ std::string accept_of(std::string_view key) {
     return to_base64(sha1(as_bytes(std::string(key).append(accept_guid))));
 }
 
-std::string_view trimmed(std::string_view text) noexcept {
-    constexpr std::string_view blanks = " \t";
-    const std::size_t begin = text.find_first_not_of(blanks);
-    return begin == text.npos ? std::string_view()
-                              : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
 /// The first element of a list for which `wanted` says so.
 template <class Predicate>
 std::optional<std::string_view> find_in_list(std::string_view list, Predicate wanted) {
     for (;;) {
         const std::size_t comma = list.find(',');
-        if (const std::string_view one = trimmed(list.substr(0, comma)); !one.empty() && wanted(one))
+        if (const std::string_view one = without_blanks(list.substr(0, comma)); !one.empty() && wanted(one))
             return one;
         if (comma == list.npos)
             return {};
@@ -77,7 +70,7 @@ public:
     /// The value of the first one, empty where there is none.
     std::string_view value(std::string_view name) const {
         const auto found = get()[boost::beast::string_view(name.data(), name.size())];
-        return trimmed({found.data(), found.size()});
+        return without_blanks({found.data(), found.size()});
     }
     template <class Predicate>
     std::optional<std::string_view> find(std::string_view name, Predicate wanted) const {
