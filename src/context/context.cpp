@@ -93,8 +93,8 @@ private:
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads();  // under the lock
-    template <class See>
-    stats sum(See &&see) const noexcept;
+    template <class Add>
+    stats sum(Add &&add) const noexcept;
     void make_room() noexcept;
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
@@ -250,14 +250,20 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
 
 stats context_impl::get_stats() noexcept {
     std::lock_guard guard(mutex_);
-    return sum([](std::size_t, const stats &, const stats &) {});
+    return sum([](std::size_t, const socket &each, stats &all) {
+        stats counted;  // the context's counters have it, too
+        each.add_to(all, counted);
+    });
 }
 
 stats context_impl::visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) {
     std::lock_guard guard(mutex_);
     std::vector<stats> parts(sockets_.size());
-    const stats all = sum([&](std::size_t which, const stats &traffic, const stats &counted) {
-        parts[which] = traffic;
+    const stats all = sum([&](std::size_t which, const socket &each, stats &whole) {
+        stats counted;
+        parts[which] = {};
+        each.add_to(parts[which], counted);
+        whole.add(parts[which]);
         parts[which].add(counted);
     });
     for (auto part = parts.begin(); const auto &entry : sockets_)
@@ -306,22 +312,18 @@ error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration p
                        [&to](std::size_t at, peer_view &&peer) { to[at].peers.push_back(std::move(peer)); });
 }
 
-/// Under the lock. While pipes go, which moves their numbers, it looks again, a few times. `see`
-/// is shown the parts of the sockets in their order, each time.
-template <class See>
-stats context_impl::sum(See &&see) const noexcept {
+/// Under the lock. While pipes go, which moves their numbers, it looks again, a few times. `add`
+/// adds the traffic of the sockets to the whole, in their order, each time.
+template <class Add>
+stats context_impl::sum(Add &&add) const noexcept {
     constexpr int most_looks = 8;
     for (int look = 1;; ++look) {
         const std::uint64_t ended = counts_->moves_ended();
         stats all;
         all.add(*counts_);
         std::size_t which = 0;
-        for (const auto &[each, network] : sockets_) {
-            stats traffic, counted;
-            each->add_to(traffic, counted);
-            all.add(traffic);
-            see(which++, traffic, counted);
-        }
+        for (const auto &[each, network] : sockets_)
+            add(which++, *each, all);
         if (counts_->has_stood_still(ended) || look == most_looks)
             return all;
     }
