@@ -118,12 +118,20 @@ TEST_P(slow_peer_over, is_not_told_of_to_who_asks_for_everything_of_libzmq) {
     }
 }
 
-TEST(slow_peer, is_named_where_a_router_has_no_room_for_it) {
+/// A ROUTER with a peer of that name, and room for two messages on each side.
+class slow_worker : public ::testing::Test {
+protected:
+    slow_worker() {
+        router.set(ZMQ_SNDHWM, 2);
+        dealer.set(ZMQ_RCVHWM, 2);
+        dealer.set(ZMQ_ROUTING_ID, "worker");
+    }
+
     context zmq;
     test_socket router = zmq.socket(ZMQ_ROUTER), dealer = zmq.socket(ZMQ_DEALER);
-    router.set(ZMQ_SNDHWM, 2);
-    dealer.set(ZMQ_RCVHWM, 2);
-    dealer.set(ZMQ_ROUTING_ID, "worker");
+};
+
+TEST_F(slow_worker, is_named_where_a_router_has_no_room_for_it) {
     monitor events(zmq, router, ZLINK_EVENT_SLOW_PEERS);
     dealer.connect(router.bind("tcp://127.0.0.1:*"));
     ASSERT_EQ(zlink_wait_ready(router.handle(), ZLINK_READY_PEERS, 1, patience_ms), 0);
@@ -139,12 +147,7 @@ TEST(slow_peer, is_named_where_a_router_has_no_room_for_it) {
     EXPECT_EQ(found.value, 1);
 }
 
-TEST(slow_peer, is_named_over_inproc_too) {
-    context zmq;
-    test_socket router = zmq.socket(ZMQ_ROUTER), dealer = zmq.socket(ZMQ_DEALER);
-    router.set(ZMQ_SNDHWM, 2);
-    dealer.set(ZMQ_RCVHWM, 2);
-    dealer.set(ZMQ_ROUTING_ID, "worker");
+TEST_F(slow_worker, is_named_over_inproc_too) {
     monitor events(zmq, router, ZLINK_EVENT_SLOW_PEERS);
     dealer.connect(router.bind(scratch_endpoint("inproc")));
     for (int i = 0; i < 6; ++i)
@@ -155,13 +158,8 @@ TEST(slow_peer, is_named_over_inproc_too) {
     EXPECT_FALSE(events.has_input());
 }
 
-TEST(slow_peer, has_two_values_in_the_second_version) {
-    context zmq;
-    test_socket router = zmq.socket(ZMQ_ROUTER), dealer = zmq.socket(ZMQ_DEALER),
-                events = zmq.socket(ZMQ_PAIR);
-    router.set(ZMQ_SNDHWM, 2);
-    dealer.set(ZMQ_RCVHWM, 2);
-    dealer.set(ZMQ_ROUTING_ID, "worker");
+TEST_F(slow_worker, has_two_values_in_the_second_version) {
+    test_socket events = zmq.socket(ZMQ_PAIR);
     ASSERT_EQ(
         zmq_socket_monitor_versioned(router.handle(), "inproc://slow", ZLINK_EVENT_SLOW_PEERS, 2, ZMQ_PAIR),
         0);
