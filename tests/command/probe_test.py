@@ -170,5 +170,16 @@ def test_a_peer_of_passwords_counts_a_handshake_that_was_done(start, tmp_path, w
         pass
     assert failed(told()) == 0
     run("probe", endpoint, "--type", "rep", *login[:-1], "other", *ours, status=5)
+    run("probe", endpoint, *login[:-1], "other", *ours, status=5)
+    assert b"Incompatible-Socket-Type" in run("probe", endpoint, *login, *ours, status=5 if where == "tls" else 6)
     while failed(told()) < 1:
         pass
+
+
+def test_keys_are_checked_as_far_as_a_push_loses_nothing_by_it(start, tmp_path):
+    for name in ("server", "other"):
+        run("keygen", tmp_path / name)
+    push = start("push", "@tcp://127.0.0.1:*", "-v", "--curve-server", "--curve-cert", tmp_path / "server.key_secret", stdin=subprocess.PIPE)
+    endpoint = push.bound()
+    assert b"Incompatible-Socket-Type" in run("probe", endpoint, "--curve-server-key", tmp_path / "server.key", status=6)
+    assert b"Incompatible-Socket-Type" not in run("probe", endpoint, "--curve-server-key", tmp_path / "other.key", status=6)
