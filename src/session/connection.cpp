@@ -342,8 +342,8 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         in.wipe(octets.first(action.consumed));
         octets = octets.subspan(action.consumed);
         if (!obey(action)) {
-            if (action.failure == failure_kind::none && peer_->framing().is_identity())
-                in.count_left(octets);  // memory is short, and not the peer at fault
+            if (action.is_short_of_memory && peer_->framing().is_identity())
+                in.count_left(octets);  // the peer is not at fault
             return;
         }
         if (action.kind != conversation::action_kind::wait) {
@@ -454,6 +454,10 @@ void connection::note_unknown_gap(inbound &in) {
 bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
+    if (action.is_short_of_memory) {
+        fail(error::no_memory);
+        return false;
+    }
     const bool has_answer = !peer_->output().empty();
     (void)out_.write_last_words(environment_.io->now());  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,

@@ -413,6 +413,10 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
         return note_gap(action.lost);
     if (action.kind != conversation::action_kind::close)
         return true;
+    if (action.is_short_of_memory) {
+        fail(error::no_memory);
+        return false;
+    }
     fail({.was_established = true,
           .failure = action.failure,
           .detail = action.detail,

@@ -74,8 +74,9 @@ public:
         bool takes_all =
             false;  // established: the peer tells no subscriptions, and chooses from what it is sent
         std::chrono::nanoseconds round_trip{
-            -1};                // traffic: the time that the peer took to answer, where it has
-        bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
+            -1};                          // traffic: the time that the peer took to answer, where it has
+        bool may_retry = true;            // false after ERROR: the same credentials will fail again (RFC 23)
+        bool is_short_of_memory = false;  // close: for want of it; what output() holds tells nothing of that
     };
 
     virtual ~conversation() { drop_output(); }

@@ -133,11 +133,17 @@ struct peer::state {
     }
     action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
+    /// The output may hold a part of what was to be said.
+    action fail_for_memory() {
+        is_short_of_memory_ = true;
+        return fail(failure_kind::none, 0);
+    }
     action closing() const noexcept {
         action result{action_kind::close};
         result.failure = failure_;
         result.detail = detail_;
         result.may_retry = may_retry_;
+        result.is_short_of_memory = is_short_of_memory_;
         return result;
     }
     void refuse_stranger(protocol_error detail, byte_span first, byte_span behind);
@@ -176,6 +182,7 @@ struct peer::state {
     failure_kind failure_ = failure_kind::none;
     protocol_error detail_ = 0;
     bool may_retry_ = true;
+    bool is_short_of_memory_ = false;
 
     bool is_ping_pending_ = false;  // the output holds one that is not written yet
 };
@@ -267,7 +274,7 @@ action peer::state::on_octets(byte_span in) {
         take_octets(rest);
     } catch (const std::bad_alloc &) {
         rest = behind_frame(rest);
-        fail(failure_kind::none, 0);
+        fail_for_memory();
     }
     if (rest.size() != in.size() || stage_ != stage::traffic)
         result = next_of_handshake();
@@ -676,7 +683,7 @@ action peer::resume(const event &what) {
     try {
         return state_->resume(what);
     } catch (const std::bad_alloc &) {
-        return state_->fail(failure_kind::none, 0);
+        return state_->fail_for_memory();
     }
 }
 

@@ -69,6 +69,7 @@ action web_conversation::resume(const event &what) {
     try {
         return step(what);
     } catch (const std::bad_alloc &) {
+        closing_.is_short_of_memory = true;
         return end(failure_kind::none, 0);
     }
 }

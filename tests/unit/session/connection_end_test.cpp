@@ -110,6 +110,34 @@ TEST(connection_end, comes_where_a_write_fails_in_the_handshake) {
     }
 }
 
+// What was said before is no answer to it, and goes to nobody: who waits for that to arrive would
+// throw away what the peer sends meanwhile.
+TEST(connection_end, has_no_answer_for_the_peer_where_memory_is_short) {
+    unsigned n = 1;
+    for (bool goes_on = true; goes_on; ++n) {
+        SCOPED_TRACE(::testing::Message() << "allocation " << n);
+        driven one(socket_type::dealer);
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        for (int i = 0; i < 100; ++i)
+            one.state.input += ping(0, "answer me");
+        {
+            const short_heap heap(n);
+            one.arrive("");
+            goes_on = short_heap::has_struck();
+        }
+        EXPECT_EQ(one.broken, goes_on);
+        EXPECT_EQ(one.state.output.empty(), goes_on);
+        if (goes_on) {
+            EXPECT_EQ(one.reason.system, error::no_memory);
+            EXPECT_TRUE(one.reason.was_established);
+            EXPECT_FALSE(one.reason.has_answer_for_peer);
+            EXPECT_FALSE(one.it->release_stream());
+        }
+        ASSERT_LT(n, 100u);
+    }
+    EXPECT_GT(n, 4u);
+}
+
 // ---- let_go, drain, finish_writing ----
 
 struct stage {
