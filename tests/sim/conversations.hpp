@@ -69,6 +69,7 @@ private:
     void renew(member &self);
     void close(member &self);
     void attach(member &self);
+    time_point end_of_linger(int linger_ms) const noexcept;
     void note_end(member &self);
     void turn(member &self);
     unsigned next_failure();

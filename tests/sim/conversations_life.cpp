@@ -155,6 +155,11 @@ void conversations::renew(member &self) {
     world_.tell("member ", self.tag, " has its endpoints again");
 }
 
+time_point conversations::end_of_linger(int linger_ms) const noexcept {
+    constexpr milliseconds until_it_is_seen{100};  // timers may be late
+    return linger_ms < 0 ? time_point::max() : world_.now() + milliseconds(linger_ms) + until_it_is_seen;
+}
+
 /// Messages in the queues of this socket may be lost from now on.
 void conversations::note_end(member &self) {
     for (const auto &entry : self.out)
@@ -163,7 +168,7 @@ void conversations::note_end(member &self) {
         if (theirs.to == self.tag || theirs.to == 0)
             theirs.counts_as_ended = true;
     if (self.options.linger_ms != 0)
-        ledger_.expect_second_connections();
+        ledger_.expect_second_connection(self.tag, end_of_linger(self.options.linger_ms));
     // What is sent from here on is judged by itself.
     self.out.clear();
 }

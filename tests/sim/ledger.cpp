@@ -115,7 +115,7 @@ void ledger::check_bound(const channel &which) {
     const std::uint64_t receive_marks = queues * which.receive_hwm;
     // One more at each end: the message just read from the queue, and the one being written.
     const std::uint64_t allowed = which.send_hwm + receive_marks + 2;
-    if (count <= allowed)
+    if (count <= allowed || may_be_thrown_away(which, first))
         return;
     std::uint64_t may_be_under_way = held_octets_ + 2 * which.largest;
     if (!which.is_inproc)
@@ -129,6 +129,12 @@ void ledger::check_bound(const channel &which) {
                                                     std::to_string(which.id) + " with marks of " +
                                                     std::to_string(which.send_hwm) + " and " +
                                                     std::to_string(which.receive_hwm));
+}
+
+/// Whether the receiver may have got it by a connection that lingers, and takes nothing.
+bool ledger::may_be_thrown_away(const channel &which, std::uint64_t number) const {
+    const auto at = lingers_until_.find(which.to);
+    return at != lingers_until_.end() && which.sent[number].when <= at->second;
 }
 
 channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
@@ -173,7 +179,7 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     // each, and may still fill that of a connection that is gone. A publisher that dials learns
     // anew with each connection who wants what.
     const bool has_one_queue = which.sender_dials
-                                   ? which.kind == reach::one && !has_second_connections_
+                                   ? which.kind == reach::one && !has_second_connections()
                                    : paths_[{which.from, at}].lost_at_most.empty() && !which.counts_as_ended;
     const bool must_be_next = has_one_queue && (which.kind == reach::one || which.kind == reach::all);
     if (must_be_next && last != to.last_of_link.end() && last->second + 1 != number)
@@ -272,7 +278,7 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         world_.violate(promise::no_loss, text);
     else if (which.sender_dials && missing_octets > allowed)
         world_.violate(promise::bounded_loss, text);
-    else if (which.sender_dials && which.kind == reach::one && !has_second_connections_)
+    else if (which.sender_dials && which.kind == reach::one && !has_second_connections())
         settle_gaps(which);
 }
 

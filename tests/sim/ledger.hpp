@@ -13,6 +13,7 @@
 //           can be compared.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -98,9 +99,12 @@ public:
     /// Octets of one part of a message.
     octets part(const channel &which, std::uint64_t number, std::size_t index) const;
 
-    /// From now on a receiver may have a second connection: one that still lingers for a socket or
-    /// an endpoint given up.
-    void expect_second_connections() noexcept { has_second_connections_ = true; }
+    /// Up to this time `whose` may have a second connection: one that still lingers for a socket or
+    /// an endpoint given up. It throws away what comes.
+    void expect_second_connection(int whose, time_point until) {
+        time_point &known = lingers_until_[whose];
+        known = std::max(known, until);
+    }
 
     /// The next message is about to be given to the library: a connection may break, and cut it,
     /// before note_sent().
@@ -140,6 +144,8 @@ private:
     void check_bound(const channel &which);
     void settle(const channel &which, const std::set<int> &living);
     void settle_gaps(const channel &which);
+    bool has_second_connections() const noexcept { return !lingers_until_.empty(); }
+    bool may_be_thrown_away(const channel &which, std::uint64_t number) const;
     static std::uint64_t octets_between(const channel &which, std::uint64_t first,
                                         std::uint64_t end) noexcept {
         return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) -
@@ -152,7 +158,7 @@ private:
     message_profile looks_;
     const network *network_ = nullptr;
     std::size_t held_octets_ = 0;
-    bool has_second_connections_ = false;
+    std::map<int, time_point> lingers_until_;  // once a receiver may have had a second connection
     std::deque<channel> channels_;
     std::map<std::pair<int, int>, path> paths_;
 };
