@@ -227,6 +227,7 @@ public:
     struct dropped {
         std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
         std::uint64_t octets = 0;
+        bool has_cut_one = false;  // released in part; the others went out whole
 
         friend constexpr bool operator==(const dropped &, const dropped &) = default;
     };

@@ -140,17 +140,22 @@ void frame_queue::find_boundary() noexcept {
 
 /// Walks whole messages, from a position between two in front of head_octet_, to the first end
 /// there or behind. Returns the octets from head_octet_ to that end and, from boundary_ on, the
-/// messages that end up to there and were not reported.
+/// messages that end up to there and were not reported. One that ends behind head_octet_ and began
+/// in front of it is cut: the last of them, or none.
 frame_queue::dropped frame_queue::find_message_end(position &at) const noexcept {
     bool reached_head = false;
     bool in_message = false;
+    bool is_message = false;  // the last frame that was passed is one of a message
     std::uint32_t ended = 0;
     for (;;) {
         reached_head = reached_head || at.in == head_;
         if (!in_message && reached_head && (at.in != head_ || at.octet >= head_octet_))
             break;
         frame_header header;
-        if (pass_frame(at, header) && !header.is_command()) {
+        if (!pass_frame(at, header))
+            continue;
+        is_message = !header.is_command();
+        if (is_message) {
             in_message = header.has_more();
             ended += !in_message;
         }
@@ -158,6 +163,7 @@ frame_queue::dropped frame_queue::find_message_end(position &at) const noexcept 
     dropped what = {ended - reported_since_boundary_, at.octet - head_octet_};
     for (const segment *s = head_; s != at.in; s = s->next)
         what.octets += octets_of(s->committed.load(std::memory_order_relaxed));
+    what.has_cut_one = is_message && what.octets > 0;
     return what;
 }
 

@@ -322,10 +322,11 @@ void writing::read_run(std::size_t octets, std::uint64_t messages) noexcept {
     end_->note_taken(messages);
 }
 
-void writing::drop_cut_message() noexcept {
+bool writing::drop_cut_message() noexcept {
     const frame_queue::dropped what = end_->in_->queue.drop_cut_message();
     end_->note_large_taken(what.octets);
     end_->note_taken(what.messages);
+    return what.has_cut_one;
 }
 
 }  // namespace zlink

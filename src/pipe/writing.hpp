@@ -44,7 +44,8 @@ public:
     /// Whether the gap that was read last is one for the peer that is there.
     bool has_read_own_gap() const noexcept { return end_->in_->queue.has_read_gap_of_tag(); }
     void read_run(std::size_t octets, std::uint64_t messages) noexcept;
-    void drop_cut_message() noexcept;
+    /// Takes the rest of a message of which some octets were released. False where there is none.
+    bool drop_cut_message() noexcept;
     /// Whether the body that was read last stands where its writer has it, and its owner is memory
     /// for a copy.
     bool has_read_in_place() const noexcept;

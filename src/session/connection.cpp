@@ -26,7 +26,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
-    const bool is_free = lease_.recall_quietly() && out_.close();
+    const bool is_free = lease_.recall_quietly() && close_output();
     ZLINK_INVARIANT(is_free);
     stream_.reset();  // no callback comes from here on
     environment_.add_descriptors(-1);

@@ -203,6 +203,7 @@ private:
     void fail(break_reason why) noexcept;
     void fail(error system) noexcept;
     void report() noexcept;
+    bool close_output() noexcept;
 
     const connection_environment &environment_;
     connection_host &host_;

@@ -119,10 +119,20 @@ void connection::report() noexcept {
         read_what_is_left();
     if ((state_ == state::judged || state_ == state::queued) && failed(out_.failure()))
         fail(out_.failure());
-    if (state_ != state::broken || !out_.close())
+    if (state_ != state::broken || !close_output())
         return;
     state_ = state::over;
     host_.on_broken(*this, reason_);
+}
+
+/// False while the sender writes. What it has had of messages, and not written whole, is lost.
+bool connection::close_output() noexcept {
+    if (!out_.close())
+        return false;
+    if (const std::uint64_t lost = out_.take_lost())
+        environment_.count(pipe_->is_peer_closed() ? counter::dropped_linger : counter::dropped_peer_gone,
+                           lost);
+    return true;
 }
 
 bool connection::let_go(bool drops_unread) noexcept {
@@ -138,7 +148,7 @@ bool connection::let_go(bool drops_unread) noexcept {
     is_leaving_ |= std::exchange(state_, state::over) != state::live;
     timer_.reset();
     flush_timer_.reset();
-    if (!out_.close())
+    if (!close_output())
         return false;
     // Nobody misses the octets that are not written now: the peer sees the end.
     if (say_last_words())

@@ -40,6 +40,7 @@ void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) no
     gathers_ = !translates ||
                (subscriptions_ == nullptr && !pipe_->is_conflating() && peer_.framing().has_encode_small());
     replays_ = replays && subscriptions_ != nullptr;
+    taken_before_ = messages_taken();
 }
 
 /// The turn is claimed, not taken: whoever has it gives it back to this thread, and no sender gets
@@ -51,10 +52,12 @@ bool outbound::close() noexcept {
     if (!turn)
         return false;
     // Nobody is in write_now() any more.
-    if (translates())
+    if (translates()) {
         drop_translated_message(turn);
-    else
-        turn.drop_cut_message();
+        lost_ = messages_taken() - taken_before_ - translated_->messages_gone();
+    } else {
+        lost_ = turn.drop_cut_message();
+    }
     (void)turn.give();
     pipe_ = nullptr;
     return true;

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/debug_counters.hpp"
@@ -46,6 +47,9 @@ public:
     /// False while the sender writes: it has the I/O thread come back. True before the end. I/O
     /// thread.
     [[nodiscard]] bool close() noexcept;
+    /// The messages that were taken from the pipe and have not gone out whole, once it is closed.
+    /// Says so once.
+    std::uint64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
     enum class outcome {
         drained,  // nothing is left; the pipe is armed
@@ -128,6 +132,7 @@ private:
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
+    std::uint64_t messages_taken() const noexcept { return pipe_->incoming().taken.messages; }
     void note_control() noexcept { control_.note_waiting(!is_leased_ && peer_.has_words()); }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
@@ -165,6 +170,8 @@ private:
     // I/O thread only.
     connection_port *server_ = nullptr;  // until the pipe is served
     std::uint64_t writes_seen_ = 0;      // by take_progress()
+    std::uint64_t taken_before_ = 0;     // messages, by connections before this one
+    std::uint64_t lost_ = 0;             // messages
 };
 
 }  // namespace zlink

@@ -24,7 +24,43 @@ void translation::body::copy_rest() noexcept {
     data = own;
 }
 
+/// Since the beginning, but for what goes in front of the rest of a body that goes out in slices.
+std::uint64_t translation::octets_put() const noexcept {
+    const std::size_t of_bodies =
+        listed_bodies_ - (bodies_gone_ < bodies_.size() ? bodies_[bodies_gone_].gone : 0);
+    return octets_gone_ + copied_end() - copied_gone_ + of_bodies + slice_size_ + covered_.size;
+}
+
+/// So many messages have gone once so many octets have.
+void translation::note_messages(std::uint64_t octets, std::uint64_t messages) {
+    if (marks_.size() == marks_.capacity()) {
+        forget_marks();
+        if (marks_.size() > marks_.capacity() / 2)
+            marks_.reserve(2 * marks_.capacity());
+    }
+    marks_.push_back({octets, messages});
+}
+
+/// Those of messages that have gone.
+void translation::forget_marks() noexcept {
+    auto left = marks_.begin();
+    for (; left != marks_.end() && left->octets <= octets_gone_; ++left)
+        messages_gone_ += left->messages;
+    marks_.erase(marks_.begin(), left);
+}
+
+std::uint64_t translation::messages_gone() noexcept {
+    forget_marks();
+    return messages_gone_;
+}
+
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
+    put_frame(form, frame, is_in_place);
+    if (!in_message_)
+        note_messages(octets_put(), 1);
+}
+
+void translation::put_frame(const framing &form, const frame_view &frame, bool is_in_place) {
     in_message_ = frame.has_more();
     cover_all();
     forget_gone();
@@ -61,6 +97,7 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     constexpr std::size_t longest_head = 64;
     forget_gone();
     const std::size_t before = copied_end();
+    const std::uint64_t begin = octets_put();
     const std::size_t wanted = form.room_for_small(std::min(in.size(), batch)) + longest_head;
     const std::size_t room = std::min(wanted, batch - std::min(batch, before) + uncopied_from + longest_head);
     if (copied_.size() < before + room) {
@@ -73,6 +110,8 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
         form.encode_small(in, uncopied_from - 1, std::span(copied_).subspan(before), in_message_, messages);
     spare_ = copied_.size() - before - octets;
     debug_counters::add(debug_counters::count::copied_octets, octets);
+    if (messages > 0)
+        note_messages(messages == 1 ? begin + octets : begin + 1, messages);
     return messages;
 }
 
@@ -140,6 +179,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
 }
 
 void translation::release(std::size_t octets) noexcept {
+    octets_gone_ += octets;
     while (octets > 0) {
         const bool has_body = bodies_gone_ < bodies_.size();
         const std::size_t copied = (has_body ? bodies_[bodies_gone_].at : copied_end()) - copied_gone_;
@@ -172,6 +212,10 @@ void translation::release(std::size_t octets) noexcept {
         // that may be idle from now on.
         if (copied_.capacity() > 2 * batch)
             std::vector<std::uint8_t>().swap(copied_);
+        if (marks_.capacity() > most_marks_kept && !is_covering()) {
+            forget_marks();
+            std::vector<mark>().swap(marks_);
+        }
         spare_ = copied_.size();
         copied_gone_ = 0;
     }

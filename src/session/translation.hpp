@@ -68,12 +68,16 @@ public:
     void release(std::size_t octets) noexcept;
     /// Copies what is left of a body that stands where its sender has it.
     void copy_rest() noexcept;
+    /// The messages of which nothing is left here. Small ones that were put together are gone
+    /// together, with the first of their octets.
+    std::uint64_t messages_gone() noexcept;
 
 private:
     static constexpr std::size_t uncopied_from = 8 * 1024;
     // A smaller covered body goes out together with others.
     static constexpr std::size_t sliced_from = 64 * 1024;
     static constexpr std::size_t most_octets_in_slice = 128 * 1024;
+    static constexpr std::size_t most_marks_kept = 256;
 
     struct body {
         std::size_t at = 0;  // octets of copied_ in front of it
@@ -86,7 +90,16 @@ private:
         void advance(std::size_t octets) noexcept;
         void copy_rest() noexcept;
     };
+    /// Messages, and how many octets have gone out once these have.
+    struct mark {
+        std::uint64_t octets;
+        std::uint64_t messages;
+    };
 
+    std::uint64_t octets_put() const noexcept;
+    void put_frame(const framing &form, const frame_view &frame, bool is_in_place);
+    void note_messages(std::uint64_t octets, std::uint64_t messages);
+    void forget_marks() noexcept;
     std::size_t copied_end() const noexcept { return copied_.size() - spare_; }
     void forget_gone() noexcept;
     void cover_some();
@@ -108,6 +121,9 @@ private:
     const framing *form_ = nullptr;  // whose cover it is
     body_cover how_{};               // for what is left of it
     bool in_message_ = false;
+    std::vector<mark> marks_;          // of messages that are here, in order, and of some that have gone
+    std::uint64_t octets_gone_ = 0;    // out, since the beginning
+    std::uint64_t messages_gone_ = 0;  // up to where the marks begin
 };
 
 }  // namespace zlink

@@ -138,6 +138,37 @@ TEST(connection_end, has_no_answer_for_the_peer_where_memory_is_short) {
     EXPECT_GT(n, 4u);
 }
 
+// ---- what is lost ----
+
+TEST(connection_end, counts_the_message_that_was_cut_once_and_none_that_it_leaves_in_the_pipe) {
+    for (const std::size_t room : {0u, 5u, 6u})
+        for (const bool has_socket : {true, false})
+            for (const bool is_let_go : {true, false}) {
+                SCOPED_TRACE(::testing::Message() << room << has_socket << is_let_go);
+                driven one(socket_type::dealer);
+                one.environment.counts = std::make_shared<counters>();
+                ASSERT_NO_FATAL_FAILURE(one.establish());
+                one.state.room = room;
+                one.send({"four"});
+                one.send({"and more"});
+                one.run();
+                if (!has_socket)
+                    one.near->close(0);
+                if (is_let_go) {
+                    EXPECT_TRUE(one.it->let_go(false));
+                } else {
+                    one.state.is_reset = true;
+                    one.state.let_read();
+                    EXPECT_EQ(one.broken, 1);
+                }
+                EXPECT_TRUE(one.it->let_go(false)) << "again";
+                const auto count = [&](counter what) { return one.environment.counts->get(what); };
+                EXPECT_EQ(count(counter::dropped_peer_gone), has_socket && room == 5 ? 1u : 0u);
+                EXPECT_EQ(count(counter::dropped_linger), !has_socket && room == 5 ? 1u : 0u);
+                EXPECT_EQ(one.far->incoming().under_way().messages, room == 0 ? 2u : 1u);
+            }
+}
+
 // ---- let_go, drain, finish_writing ----
 
 struct stage {

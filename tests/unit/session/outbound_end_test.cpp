@@ -96,11 +96,13 @@ TEST(outbound, drops_the_message_that_was_cut_whole_and_leaves_the_rest_to_the_n
                 for (std::size_t i = sent; i < said().size(); ++i)
                     it.send(said()[i]);
                 ASSERT_TRUE(it.out->close());
-                it.begin(false);
-                EXPECT_EQ(it.write_all(), outcome::drained);
                 // One that is not begun is written by the next connection, unless it was
                 // translated.
                 const bool is_begun = cut + how.encode(said()[sent - 1]).size() > end;
+                const bool is_lost = is_cut && cut < end && (is_begun || how.is_translated);
+                EXPECT_EQ(it.out->take_lost(), is_lost);
+                it.begin(false);
+                EXPECT_EQ(it.write_all(), outcome::drained);
                 if (is_cut && !is_begun && !how.is_translated)
                     end -= how.encode(said()[sent - 1]).size();
                 EXPECT_TRUE(it.state.output == wire.substr(end));
@@ -119,9 +121,33 @@ TEST(outbound, drops_the_rest_of_a_translated_message_of_which_more_is_in_the_pi
         it.state.room = cut;
         EXPECT_EQ(it.write_all(), outcome::stopped);
         ASSERT_TRUE(it.out->close());
+        EXPECT_EQ(it.out->take_lost(), 1u);
         it.begin(false);
         EXPECT_EQ(it.write_all(), outcome::drained);
         EXPECT_TRUE(it.state.output == frame_1_0("next")) << it.state.output.size();
+    }
+}
+
+// It takes all that is in the pipe, so that it finds the subscriptions there.
+TEST(outbound, says_how_many_messages_it_has_taken_behind_the_set_of_a_subscriber_and_not_written) {
+    const octets set = command_frame("SUBSCRIBE", "topic");
+    const octets each = part("a") + message("and b");
+    constexpr std::size_t count = 20;
+    for (std::size_t cut = 0; cut <= set.size() + count * each.size(); ++cut) {
+        SCOPED_TRACE(cut);
+        writer it(socket_type::xsub);
+        it.far->follow(false);
+        it.begin(true);
+        it.subscribe("topic");
+        for (std::size_t i = 0; i < count; ++i)
+            it.send({"a", "and b"});
+        it.state.room = cut;
+        (void)it.write_all();
+        ASSERT_TRUE(it.out->close());
+        EXPECT_EQ(it.state.output.size(), cut);
+        const std::size_t written = cut > set.size() ? (cut - set.size()) / each.size() : 0;
+        EXPECT_EQ(it.out->take_lost(), count - written);
+        EXPECT_EQ(it.out->take_lost(), 0u) << "again";
     }
 }
 

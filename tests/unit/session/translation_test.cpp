@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -196,6 +197,43 @@ TEST(translation, puts_small_frames_behind_a_rest_of_every_size) {
             }
             EXPECT_TRUE(it.read(wire) == said);
         }
+}
+
+TEST(translation, knows_how_many_messages_have_gone) {
+    constexpr std::size_t sizes[] = {5, 0, 124, 125, 300, 9'000, 70'000, 1, 200'000, 150'000, 2, 3};
+    for (const bool is_client : {false, true})
+        for (const bool together : {false, true})
+            for (const std::size_t most : {1u, 7u, 100u, 5'000u, 1'000'000u}) {
+                SCOPED_TRACE(::testing::Message() << is_client << " " << together << " " << most);
+                translated it(is_client);
+                std::vector<std::size_t> ends{0};
+                for (const std::size_t size : sizes) {
+                    ASSERT_EQ(it.queue.write(0, as_bytes(body_of(size))), error::none);
+                    const std::size_t length = size < 125 ? 2 : size < 65'535 ? 4 : 10;
+                    ends.push_back(ends.back() + length + (is_client ? 4 : 0) + 1 + size);
+                }
+                it.queue.publish();
+                std::size_t out = 0;
+                for (;;) {
+                    if (together && it.out.may_grow())
+                        it.put_small();
+                    else
+                        it.put();
+                    if (it.out.is_empty())
+                        break;
+                    const std::size_t taken = std::min(most, it.list().octets);
+                    it.out.release(taken);
+                    out += taken;
+                    const auto whole = static_cast<std::uint64_t>(
+                        std::upper_bound(ends.begin(), ends.end(), out) - ends.begin() - 1);
+                    const std::uint64_t gone = it.out.messages_gone();
+                    EXPECT_GE(gone, whole);
+                    // The first five go together, and what is small behind a large one.
+                    EXPECT_LE(gone, together ? std::max<std::uint64_t>(whole + 2, 5) : whole);
+                }
+                EXPECT_EQ(out, ends.back());
+                EXPECT_EQ(it.out.messages_gone(), std::size(sizes));
+            }
 }
 
 TEST(translation, copies_what_is_left_of_a_body_that_its_sender_takes_back) {
