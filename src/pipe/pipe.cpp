@@ -63,9 +63,9 @@ error sender::write_external(std::uint8_t flags, block_ref owner, byte_span body
     if (out_->queue.copies_external(body.size()))
         debug_counters::add(debug_counters::count::copied_octets, body.size());
     else if (other_kind_ == end_kind::socket)
-        octets_uncounted_ += body.size();
+        flow_.leave_out(body.size());
     if (body.size() >= receiver::counted_in_octets_from)
-        large_unpublished_ += body.size();
+        flow_.note_large(body.size());
     if (!(flags & (frame_flag::more | frame_flag::command)))
         writes_.write(1);
     return error::none;
@@ -126,11 +126,11 @@ void sender::roll_back() noexcept {
     if (in_place_ && in_place_.give())
         self().wake_other_end();
     if (other_kind_ == end_kind::connection)
-        octets_planned_ = std::min(octets_planned_, out_->queue.octets_written());
+        flow_.roll_back_to(out_->queue.octets_written());
     else
-        octets_uncounted_ -= gone;
+        flow_.take_back(gone);
     writes_.roll_back();
-    large_unpublished_ = 0;
+    (void)flow_.take_large();
     if (conflated_out_)
         conflated_out_->forget();
 }
@@ -147,7 +147,7 @@ error pipe_end::say_hello(byte_span routing_id) noexcept {
     // About a peer without an id there is only one thing to say: constant memory, and none that the
     // pipe holds.
     static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
-    if (has_said_hello_)
+    if (news_.is_hello())
         return error::none;
     error e;
     if (routing_id.empty()) {
@@ -161,26 +161,25 @@ error pipe_end::say_hello(byte_span routing_id) noexcept {
             e = error::no_memory;
         }
     }
-    has_said_hello_ = !failed(e);
+    if (!failed(e))
+        news_.note_hello();
     return e;
 }
 
 void pipe_end::say_gone() noexcept {
     constexpr int most_news_untaken = 16;
     static constexpr std::uint8_t gone[] = {in_band::gone};
-    const auto untaken =
-        static_cast<std::int8_t>(news_said_ - out_->news_taken.load(std::memory_order_relaxed));
-    if (!has_said_hello_ || untaken >= most_news_untaken || failed(write(frame_flag::command, gone)))
+    const int untaken = news_.untaken(out_->news_taken.load(std::memory_order_relaxed));
+    if (!news_.is_hello() || untaken >= most_news_untaken || failed(write(frame_flag::command, gone)))
         return;
     publish();
-    has_said_hello_ = false;
-    news_said_ = static_cast<std::uint8_t>(news_said_ + 2);  // with the hello that has to follow
+    news_.note_gone();
 }
 
 /// A connection does it, whose queue may hold what was said to the peer before.
 void pipe_end::take_gaps(bool wanted) noexcept {
     want_gaps(wanted);
-    in_->queue.take_gaps(wanted ? gap_tag(news_said_) : frame_queue::no_gaps);
+    in_->queue.take_gaps(wanted ? gap_tag(news_.count()) : frame_queue::no_gaps);
 }
 
 void pipe_end::await_drain() noexcept {
@@ -290,8 +289,7 @@ bool sender::has_room_in_octets() noexcept {
 /// looks at what the reader changes with each message. Such looks leave a third of the reader's
 /// rate.
 void sender::note_fullness() noexcept {
-    const auto written = static_cast<std::uint16_t>(writes_.written());
-    if (std::exchange(depth_noted_at_, written) == written)
+    if (!flow_.note_fullness(writes_.written()))
         return;
     debug_counters::add(debug_counters::count::depth_looks);
     self().note_depth();
@@ -316,27 +314,21 @@ bool pipe_end::is_beyond_mark() const noexcept {
 }
 
 void sender::begin_backlog_window() noexcept {
-    constexpr std::uint64_t octets_of_window = 512 * 1024;
-    constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
     self().note_depth();
-    next_backlog_check_ =
-        writes_.written() + (write_planned_ == 0
-                                 ? messages_of_first_window
-                                 : std::clamp<std::uint64_t>(octets_of_window / (octets_each_ + 1), 1,
-                                                             readers_account::most_messages_until_seen));
+    flow_.begin_backlog_window(writes_.written());
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look
 /// how far ahead it is.
 void sender::allow_short_writes() noexcept {
-    short_until_ = 0;
-    if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished() || owes_gap_)
+    flow_.end_short_writes();
+    if (flow_.forbids_short_writes() || conflated_out_ || writes_.has_unpublished() || owes_gap_)
         return;
     const std::uint64_t mark = write_mark();
     std::uint64_t full_at = writes_.full_at(mark);
     if (__builtin_expect(mark == 1, 0))
         full_at = std::max(full_at, full_at_in_octets());
-    short_until_ = std::min({std::max(writes_.written(), write_due_ - 1), next_backlog_check_, full_at});
+    flow_.allow_short_writes(writes_.written(), full_at);
 }
 
 void pipe_end::wake_other_end() noexcept {

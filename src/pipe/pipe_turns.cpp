@@ -18,15 +18,12 @@ namespace zlink {
 
 // ---- waking ----
 
-/// The number of publishes without a wake-up make a stream.
-constexpr std::uint32_t fewest_of_stream = 64;
-
 /// The full fence of a writer that is not in a stream; ends it when a stream has begun.
 void sender::fence_publish() noexcept {
-    if (publishes_since_wake_ >= fewest_of_stream) {
+    if (flow_.is_stream()) {
         // A reader that still saw the flag up has armed itself before the fence, and is seen by
         // every look behind it.
-        fences_ = false;
+        flow_.end_fences();
         out_->writer_fences.store(false, std::memory_order_seq_cst);
     }
     full_fence();
@@ -43,25 +40,20 @@ void sender::wake_reader(bool may_write) noexcept {
 
 /// A message found the reader asleep.
 void sender::note_sleeper() noexcept {
-    if (publishes_since_wake_ < fewest_of_stream) {
+    if (!flow_.is_stream()) {
         out_->queue.expect_little();
         // A reader that sleeps after every few messages would pay a heavy fence each time: pay a
         // small one for each message.
-        if (!fences_) {
-            fences_ = true;
+        if (flow_.begin_fences())
             out_->writer_fences.store(true, std::memory_order_release);
-        }
     }
-    publishes_since_wake_ = 0;
-    short_until_ = 0;
+    flow_.note_sleeper();
 }
 
 struct sender::answer_facts {
     const pipe_end &self;
 
-    bool has_taken_since() const noexcept {
-        return self.taken_at_wake_ != static_cast<std::uint32_t>(self.reads_.taken());
-    }
+    bool has_taken_since() const noexcept { return self.flow_.has_taken_since(self.reads_.taken()); }
     bool is_leased() const noexcept { return self.out_->lease.is_out(); }
     bool shows_more() const noexcept { return self.in_->queue.shows_more(); }
 };
@@ -70,13 +62,12 @@ struct sender::answer_facts {
 bool sender::wakes_by_writing() noexcept {
     if (!is_served())
         return false;
-    const bool is_allowed =
-        pace_->allows(publishes_since_wake_, burst_habit_, write_policy::is_awaited(answer_facts{self()}));
-    taken_at_wake_ = static_cast<std::uint32_t>(self().reads_.taken());
+    const bool is_allowed = flow_.allows_write(*pace_, write_policy::is_awaited(answer_facts{self()}));
+    flow_.note_taken(self().reads_.taken());
     if (!is_allowed)
         return false;
     const bool is_done = write_now();
-    pace_->note_written(burst_habit_);
+    flow_.note_written(*pace_);
     if (is_done)
         note_sleeper();
     return is_done;
@@ -88,12 +79,8 @@ writing sender::try_take_turn() noexcept { return writing(out_->turn.try_take() 
 
 /// Says when the sender looks next whether to write for itself.
 void sender::plan_write() noexcept {
-    const std::uint64_t octets = out_->queue.octets_written() - octets_uncounted_;
     const std::uint64_t written = writes_.written();
-    if (written > write_planned_)
-        octets_each_ = (octets - octets_planned_) / (written - write_planned_);
-    write_planned_ = written;
-    octets_planned_ = octets;
+    flow_.measure(written, out_->queue.octets_written());
     std::uint64_t mark = write_mark();
     if (mark != 0)
         hear_of_returned();
@@ -102,8 +89,8 @@ void sender::plan_write() noexcept {
         mark = out_->message_mark();
         batch = std::min(batch, most / 2);
     }
-    const std::uint64_t on_wire = octets_each_ + out_->wire_growth.load(std::memory_order_relaxed);
-    write_due_ = write_policy::next_look({written, writes_.returned(), mark, on_wire, batch});
+    const std::uint64_t on_wire = flow_.octets_each() + out_->wire_growth.load(std::memory_order_relaxed);
+    flow_.plan_write({written, writes_.returned(), mark, on_wire, batch});
 }
 
 struct sender::publish_facts {
@@ -111,7 +98,7 @@ struct sender::publish_facts {
     std::size_t large_;
     bool may_write_;
 
-    bool is_due() const noexcept { return self.writes_.written() >= self.write_due_; }
+    bool is_due() const noexcept { return self.flow_.is_write_due(self.writes_.written()); }
     std::size_t large() const noexcept { return large_; }
     std::size_t written_alone_from() const noexcept { return self.out_->written_alone_from; }
     bool may_write() const noexcept { return may_write_ && self.pace_; }
@@ -124,12 +111,12 @@ struct sender::publish_facts {
 /// Once in a while in a stream. False when the rest of publish() is for room_wait.
 bool sender::publish_in_stream(bool may_write) noexcept {
     using write_policy::senders_part;
-    const std::size_t large = std::exchange(large_unpublished_, 0);
+    const std::size_t large = flow_.take_large();
     if (in_place_)
         return publish_in_place(may_write, large);
     const bool is_alone = large > 0 && large_under_way() == 0;
-    large_published_ =
-        other_kind_ == end_kind::connection ? out_->queue.octets_written() : large_published_ + large;
+    flow_.note_published(other_kind_ == end_kind::connection ? out_->queue.octets_written()
+                                                             : flow_.large_published() + large);
     switch (write_policy::after_publish(publish_facts{*this, large, may_write})) {
     case senders_part::none_yet:
         break;
@@ -166,11 +153,11 @@ bool sender::write_on_this_thread(connection_port::occasion when, bool arms, boo
     connection_port *const io = turn.server();
     // The I/O thread has left it to the borrower to wait for room, who may be busy with other
     // things.
-    if (io && !asks && io->is_full() && out_->lease.is_out() && pace_ && pace_->looks_again(full_at_))
+    if (io && !asks && io->is_full() && out_->lease.is_out() && pace_ && flow_.looks_again(*pace_))
         when = connection_port::occasion::ready;
     connection_port::written result = io ? io->write_now(turn, when) : connection_port::written::refused;
     if (result == connection_port::written::full && pace_)
-        full_at_ = pace_->now();
+        flow_.note_full(*pace_);
     if (write_policy::looks_for_room(result, is_alone, [this] { return out_->lease.is_out(); })) {
         pace_->look_for_room([&] {
             result = io->write_now(turn, connection_port::occasion::ready);
@@ -266,7 +253,7 @@ error sender::write_last_large(byte_span body) noexcept {
             memory->release();
         if (!failed(e)) {
             in_place_ = std::move(turn);
-            large_unpublished_ += body.size();
+            flow_.note_large(body.size());
             writes_.write(1);
             return error::none;
         }
@@ -280,7 +267,7 @@ error sender::write_last_large(byte_span body) noexcept {
 
 bool sender::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
-    large_published_ = out_->queue.octets_written();
+    flow_.note_published(out_->queue.octets_written());
     if (may_write)
         return write_with_waits(std::move(turn), octets, true);
     end_large_write(turn, connection_port::written::some, octets);

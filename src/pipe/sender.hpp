@@ -16,11 +16,32 @@
 #include "pipe/frame_queue.hpp"
 #include "pipe/pace.hpp"
 #include "pipe/pipe_direction.hpp"
+#include "pipe/send_flow.hpp"
 #include "pipe/writing.hpp"
 
 namespace zlink {
 
 class pipe_end;
+
+/// The news that one end has told of the peer that is there: that it came, and went.
+class said_news {
+public:
+    /// Whether a peer is there, by what was said last.
+    bool is_hello() const noexcept { return is_hello_; }
+    void note_hello() noexcept { is_hello_ = true; }
+    void note_gone() noexcept {
+        is_hello_ = false;
+        count_ = static_cast<std::uint8_t>(count_ + 2);  // with the hello that has to follow
+    }
+    /// The last digits of how many there were, without the first hello; as
+    /// pipe_direction::news_taken, which has said how many were `taken`.
+    std::uint8_t count() const noexcept { return count_; }
+    int untaken(std::uint8_t taken) const noexcept { return static_cast<std::int8_t>(count_ - taken); }
+
+private:
+    bool is_hello_ = false;
+    std::uint8_t count_ = 0;
+};
 
 class sender {
 public:
@@ -54,7 +75,8 @@ public:
     /// Whether that is still to be said: until then there are no short writes.
     void note_gap(bool is_owed) noexcept {
         owes_gap_ = is_owed;
-        short_until_ = is_owed ? 0 : short_until_;
+        if (is_owed)
+            flow_.end_short_writes();
     }
     /// Says it, in front of the next message, which has to follow before publish(). 0 is an unknown
     /// number. It is said to the peer of whose coming this end has read last.
@@ -81,7 +103,7 @@ public:
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is
     /// in its way.
-    bool may_write_short() const noexcept { return writes_.written() < short_until_; }
+    bool may_write_short() const noexcept { return flow_.may_write_short(writes_.written()); }
 
     // ---- what a connection at the other end does on this thread ----
 
@@ -116,19 +138,16 @@ public:
     /// bodies alone; towards a connection all that were published, at least up to the last large
     /// body.
     std::uint64_t large_under_way() noexcept {
-        const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
-        if (taken > large_published_)
-            large_published_ = taken;
-        return large_published_ - taken;
+        return flow_.large_under_way(out_->large_taken.load(std::memory_order_relaxed));
     }
     /// About how many octets were written and not taken by the other end: the messages under way,
     /// of which up to 1024 may be taken, as large as those of the last batch on average.
     std::uint64_t about_under_way() const noexcept {
-        return (writes_.written() - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
+        return (writes_.written() - out_->about_taken.load(std::memory_order_relaxed)) * flow_.octets_each();
     }
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or
     /// 1024 messages, about.
-    bool is_backlog_check_due() const noexcept { return writes_.written() >= next_backlog_check_; }
+    bool is_backlog_check_due() const noexcept { return flow_.is_backlog_check_due(writes_.written()); }
     void begin_backlog_window() noexcept;
 
 protected:
@@ -143,30 +162,13 @@ protected:
     pipe_direction *out_ = nullptr;
     conflated_slot *conflated_out_ = nullptr;
     writers_account writes_;
-    std::uint64_t short_until_ = 0;  // write_short() as long as less was written
-    // The part of octets_written() that batches do not count: bodies that nobody copies, less what
-    // was rolled back between sockets.
-    std::uint64_t octets_uncounted_ = 0;
-    std::uint64_t write_due_ = 1;           // the sender writes for itself when so many are written
-    std::uint64_t write_planned_ = 0;       // messages written when that was set
-    std::uint64_t octets_planned_ = 0;      // octets written, as batches count them, at that time
-    std::uint64_t octets_each_ = 0;         // of a message, on average, in the batch before that
-    std::uint64_t next_backlog_check_ = 0;  // is_backlog_check_due() from here on
-    std::uint32_t publishes_since_wake_ = 0;
-    std::uint32_t taken_at_wake_ = 0;  // at the last message that found a sleeper; the last digits
-    bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
+    send_flow flow_;
     bool is_closed_ = false;
-    bool owes_gap_ = false;        // as note_gap() says
-    bool has_said_hello_ = false;  // and no gone since then
-    std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
+    bool owes_gap_ = false;  // as note_gap() says
+    said_news news_;
     end_kind other_kind_ = end_kind::socket;
-    std::uint16_t depth_noted_at_ = 0;  // messages written when there was no room; the last digits
-    burst_habit burst_habit_;
-    time_point full_at_{};  // after a write of this thread
-    writing in_place_;      // held from write_last_large() to publish()
+    writing in_place_;  // held from write_last_large() to publish()
     pace *pace_ = nullptr;
-    std::size_t large_unpublished_ = 0;  // octets of large bodies
-    std::uint64_t large_published_ = 0;  // as out_->large_taken
 
 private:
     friend class room_wait;
@@ -218,7 +220,7 @@ inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= receiver::counted_in_octets_from, 0) && !failed(e))
-        large_unpublished_ += body.size();
+        flow_.note_large(body.size());
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         writes_.write(1);
     return e;
@@ -229,8 +231,8 @@ inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
     writes_.publish();
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    ++publishes_since_wake_;
-    if (__builtin_expect(writes_.written() >= write_due_ || large_unpublished_ > 0, 0) &&
+    flow_.note_publish();
+    if (__builtin_expect(flow_.is_write_due(writes_.written()) || flow_.has_large(), 0) &&
         !publish_in_stream(may_write))
         return;
     tell_reader(may_write);
@@ -238,7 +240,7 @@ inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
 
 /// Wakes the reader, or does its work, if it sleeps.
 [[gnu::always_inline]] inline void sender::tell_reader(bool may_write) noexcept {
-    if (__builtin_expect(fences_, 0))
+    if (__builtin_expect(flow_.fences(), 0))
         fence_publish();
     else
         light_fence();
@@ -250,7 +252,7 @@ inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(!may_write_short(), 0) || !out_->queue.write_short(body))
         return at_once::refused;
     writes_.write_at_once();
-    ++publishes_since_wake_;
+    flow_.note_publish();
     light_fence();
     return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::sent_needs_wake
                                                                                    : at_once::done;

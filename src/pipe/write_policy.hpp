@@ -4,8 +4,8 @@
 // Layout:   when the sender looks next whether to write; what it does once it has published; what
 //           follows a write of its own; how much goes out at a time; what the I/O thread may leave
 //           for later. All of it is pure: it is told the facts, and asks for no more of them than
-//           it needs. All memory of the past stands elsewhere: in `pace`, in the pipe's end, and in
-//           the I/O thread's `collector` and `deferral`.
+//           it needs. All memory of the past stands elsewhere: in `send_flow`, in `pace`, and in
+//           the I/O thread's `io_pause`.
 #pragma once
 
 #include <algorithm>
