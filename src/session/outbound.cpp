@@ -37,10 +37,14 @@ void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) no
         subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
     if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation)))
         failure_.store(error::no_memory, std::memory_order_release);
-    gathers_ = !translates ||
-               (subscriptions_ == nullptr && !pipe_->is_conflating() && peer_.framing().has_encode_small());
-    replays_ = replays && subscriptions_ != nullptr;
     taken_before_ = messages_taken();
+    if (!translates)
+        return;
+    if (subscriptions_ != nullptr)
+        form_ = replays ? form::set_first : form::one_by_one;
+    else
+        form_ =
+            !pipe_->is_conflating() && peer_.framing().has_encode_small() ? form::together : form::one_by_one;
 }
 
 /// The turn is claimed, not taken: whoever has it gives it back to this thread, and no sender gets
@@ -81,7 +85,7 @@ outbound::outcome outbound::write(time_point now) noexcept {
 /// told to look again.
 bool outbound::give(writing &turn) noexcept {
     const bool was_refused = turn.give();
-    if (was_refused && is_leased_)
+    if (was_refused && room_.is_leased())
         pipe_->wake_other_end();
     return was_refused;
 }
@@ -106,10 +110,9 @@ outbound::outcome outbound::write_last_words(time_point now) noexcept {
 /// are only control octets, and no turn.
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
     pause_.end();
-    if (is_held_up())
-        look_for_room();
-    const bool is_left_to_others = owes_wait_ && is_leased_;
-    if (!is_left_to_others && std::exchange(owes_wait_, false))
+    room_.look();
+    const bool is_left_to_others = room_.is_left_to_others();
+    if (!is_left_to_others && room_.take_wait())
         stream_.wait_writable();
     if (pause_.is_sender_at_it(now) && (is_left_to_others || has_little(turn))) {
         pause_.leave_to_sender(now);
@@ -148,9 +151,10 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
             pause_.leave_to_others(now);
             return outcome::left_alone;
         case write_result::full:
-            owes_wait_ = is_leased_;
-            if (is_leased_)
+            if (room_.is_leased()) {
+                room_.owe_wait();
                 return outcome::leased_full;
+            }
             stream_.wait_writable();
             return outcome::stopped;
         case write_result::broken:
@@ -165,11 +169,9 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
 /// the I/O thread's, and without a lease it is refused while something waits for such a gap.
 connection_port::written outbound::write_now(writing &turn, connection_port::occasion when) noexcept {
     const bool is_ready = when == connection_port::occasion::ready;
-    const bool was_left_to_others = is_ready && owes_wait_;
-    if (is_ready) {
-        room_ = room::likely;
-        owes_wait_ = false;
-    }
+    const bool was_left_to_others = is_ready && room_.owes_wait();
+    if (is_ready)
+        room_.try_again();
     if (!may_write() || control_.is_waiting() || control_.is_last())
         return connection_port::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
@@ -188,7 +190,7 @@ connection_port::written outbound::write_now(writing &turn, connection_port::occ
         case write_result::nothing:
             return note_all_written(turn, was_left_to_others);
         case write_result::full:
-            owes_wait_ = true;
+            room_.owe_wait();
             return connection_port::written::full;
         case write_result::busy:  // the I/O thread is: it goes on with what is left
         case write_result::broken:
@@ -208,7 +210,7 @@ connection_port::written outbound::note_all_written(writing &turn, bool was_left
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor
 /// where their sender would soon be at its mark, or commands are to go.
 bool outbound::may_collect() noexcept {
-    if (!pipe_ || server_ || !gathers_ || pipe_->is_peer_closed() || peer_.has_words())
+    if (!pipe_ || server_ || !gathers() || pipe_->is_peer_closed() || peer_.has_words())
         return false;
     return write_policy::may_collect_below(pipe_->read_mark());
 }
@@ -221,7 +223,7 @@ outbound::outcome outbound::leave_collecting(writing &turn) noexcept {
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at
 /// once, or less.
 bool outbound::has_little(writing &turn) noexcept {
-    if (peer_.has_words() || !gathers_ || is_covering() || pipe_->is_peer_closed())
+    if (peer_.has_words() || !gathers() || is_covering() || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
     return (translates() ? translated_->octets() : 0) +
@@ -267,7 +269,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
         return end_early(result, done);
     if (result.octets == what.octets)
         return write_result::wrote;
-    room_ = room::none;
+    room_.note_full();
     return write_result::full;
 }
 
@@ -280,14 +282,8 @@ outbound::write_result outbound::end_early(const io_result &result, progress &do
     done.is_all = false;
     if (result.octets > 0)
         return write_result::wrote;
-    room_ = room::not_now;
+    room_.note_busy();
     return write_result::busy;
-}
-
-/// The obstacle that held the last write up may be gone. In turn, on the I/O thread.
-void outbound::look_for_room() noexcept {
-    if (std::exchange(is_writable_again_, false) || !is_full())
-        room_ = room::likely;
 }
 
 bool outbound::take_progress() noexcept {
@@ -378,7 +374,7 @@ bool outbound::has_work() noexcept {
     writing turn = pipe_->take_turn();
     if (!turn)
         return false;  // who has it says when it is done
-    const bool result = owes_wait_ || (may_write() && turn.has_input());
+    const bool result = room_.owes_wait() || (may_write() && turn.has_input());
     return give(turn) || result;
 }
 
@@ -393,7 +389,7 @@ bool outbound::is_drained() noexcept {
            !turn.has_input();
 }
 
-/// With the turn, since a sender that finds the stream full sets owes_wait_, too: either it has
+/// With the turn, since a sender that finds the stream full owes the wait, too: either it has
 /// done so before, or it leaves the wait to who has the lease.
 bool outbound::lease_out() noexcept {
     if (server_ || is_finished_ || failed(failure()) || peer_.has_words())
@@ -401,9 +397,7 @@ bool outbound::lease_out() noexcept {
     const writing turn = pipe_->take_turn();
     if (!turn)
         return false;
-    is_leased_ = true;
-    look_for_room();
-    owes_wait_ = is_full();
+    room_.lease_out();
     return true;
 }
 
@@ -419,7 +413,7 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
         if (with_control && !control_.is_last() && !translated_->is_in_message() && !translated_->is_full())
             translate_commands();
         const bool may_begin = !(control_.is_last() && peer_.framing().has_control_between_frames());
-        const bool may_add = gathers_ && translated_->may_grow() && !control_.is_last() &&
+        const bool may_add = gathers() && translated_->may_grow() && !control_.is_last() &&
                              !(with_control && !peer_.output().empty());
         if (translated_->is_empty() ? may_begin : may_add)
             translate(turn);
@@ -450,8 +444,8 @@ void outbound::translate_commands() {
 }
 
 void outbound::translate(writing &turn) {
-    if (replays_) {
-        replays_ = false;
+    if (form_ == form::set_first) {
+        form_ = form::one_by_one;
         send_subscription_set(turn);
     }
     frame_view frame;
@@ -474,7 +468,7 @@ void outbound::translate(writing &turn) {
 
 /// Encodes small frames that follow one another in the pipe together. False when none come next.
 bool outbound::translate_small(writing &turn) {
-    if (!gathers_)
+    if (!gathers())
         return false;
     const byte_span run = turn.peek_run();
     byte_span rest = run;

@@ -26,6 +26,7 @@
 #include "pipe/write_policy.hpp"
 #include "session/control_place.hpp"
 #include "session/io_pause.hpp"
+#include "session/stream_room.hpp"
 #include "session/translation.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
@@ -67,7 +68,7 @@ public:
     /// would be. I/O thread.
     outcome write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
-    void note_writable() noexcept { is_writable_again_ = is_full(); }
+    void note_writable() noexcept { room_.note_writable(); }
     /// Whether write() has something to do. I/O thread.
     bool has_work() noexcept;
     /// Nothing is left to write. I/O thread.
@@ -83,7 +84,7 @@ public:
     /// Leaves it to others to wait for a full stream. False when that cannot be done now. I/O
     /// thread.
     bool lease_out() noexcept;
-    void end_lease() noexcept { is_leased_ = false; }
+    void end_lease() noexcept { room_.end_lease(); }
 
     /// Does connection_port::write_now().
     connection_port::written write_now(writing &turn, connection_port::occasion when) noexcept;
@@ -92,8 +93,8 @@ public:
         if (translates())
             translated_->copy_rest();
     }
-    bool is_full() const noexcept { return room_.load(std::memory_order_relaxed) == room::none; }
-    bool is_held_up() const noexcept { return room_.load(std::memory_order_relaxed) != room::likely; }
+    bool is_full() const noexcept { return room_.is_full(); }
+    bool is_held_up() const noexcept { return room_.is_held_up(); }
 
 private:
     struct listed {
@@ -107,11 +108,13 @@ private:
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
-    enum class room : std::uint8_t {
-        likely,
-        not_now,
-        none
-    };  // in the stream; not_now: another thread was at it
+    /// The way in which messages become what is listed.
+    enum class form : std::uint8_t {
+        as_queued,   // gathered as it stands
+        together,    // translated, what is small as many as there are
+        one_by_one,  // translated frame by frame
+        set_first,   // so, too, behind the whole set of subscriptions
+    };
     enum class write_result { nothing, wrote, busy, full, broken, held };
     struct progress {
         std::size_t octets = 0;
@@ -126,14 +129,15 @@ private:
     connection_port::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
     bool may_collect() noexcept;
     outcome leave_collecting(writing &turn) noexcept;
-    void look_for_room() noexcept;
+    /// Whether what is not large goes out many messages at a time.
+    bool gathers() const noexcept { return form_ <= form::together; }
     bool translates() const noexcept { return translated_ != nullptr; }
     bool is_covering() const noexcept { return translates() && translated_->is_covering(); }
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
     std::uint64_t messages_taken() const noexcept { return pipe_->incoming().taken.messages; }
-    void note_control() noexcept { control_.note_waiting(!is_leased_ && peer_.has_words()); }
+    void note_control() noexcept { control_.note_waiting(!room_.is_leased() && peer_.has_words()); }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void look_for_boundary(writing &turn) noexcept;
@@ -154,16 +158,11 @@ private:
     pipe_end_ptr pipe_;
 
     std::atomic<error> failure_{error::none};
-    std::atomic<room> room_{room::likely};  // written in turn
+    stream_room room_;
     control_place control_;
     io_pause pause_;
-    bool owes_wait_ = false;    // it is full, and the I/O thread has not begun to wait for it
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    bool gathers_ = true;       // what is not large
-    bool replays_ = false;
-    // I/O thread only.
-    bool is_leased_ = false;
-    bool is_writable_again_ = false;
+    form form_ = form::as_queued;
     std::atomic<std::uint64_t> writes_{0};     // that moved octets; counted in turn
     std::unique_ptr<translation> translated_;  // where it translates, once there is a pipe
 
