@@ -12,7 +12,7 @@ namespace zlink {
 /// finds what has been granted since.
 void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept {
     has_many_ = pipes.size() > few_pipes;
-    counts_ = why != purpose::look;
+    why_ = why;
     for (std::size_t i = size_; i < uses_.size();) {
         use &u = uses_[i];
         if (reading held = u.pipe->begin_use()) {
@@ -27,7 +27,7 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     }
     // A look is no wait. It asks for nothing, and is no use that keeps a lease: else a program that
     // only looks would keep the I/O thread from its streams.
-    if (!counts_)
+    if (!is_wait())
         return;
     const auto done = account_.until(clock_.now(), [this] { return how_.this_thread().in_large_writes; });
     if (size_ < pipes.size() && account_.asks(done.is_little))
@@ -98,7 +98,7 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
         note_use(uses_[i]);
     }
     wakes_.begin_sleep(now, size_ == 1);
-    if (counts_)
+    if (is_wait())
         account_.begin_wait(now);
     return size_;
 }
@@ -123,7 +123,7 @@ bool borrower::go_on(time_point now) noexcept {
         // With few connections one that brings nothing costs a wait next to nothing.
         if (items[i].revents != 0 || !has_many_)
             u.waits_in_vain = 0;
-        else if (counts_ && ++u.waits_in_vain >= lease_policy::most_waits_in_vain)
+        else if (is_wait() && ++u.waits_in_vain >= lease_policy::most_waits_in_vain)
             u.is_kept = false;
     }
     return read([items](std::size_t at, use &) { return (items[at].revents & ~POLLOUT) != 0; });

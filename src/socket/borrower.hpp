@@ -28,7 +28,7 @@ public:
 
     borrower(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
-    enum class purpose {
+    enum class purpose : std::uint8_t {
         look,  // without waiting
         room,  // to wait until the peer has taken something
         wait,  // for whatever comes
@@ -97,7 +97,7 @@ public:
     void end(LooksAgain &&tell_unarmed) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             pipe_end &pipe = *uses_[i].pipe;
-            if (__builtin_expect(has_offer_, 0))
+            if (__builtin_expect(offer_.is_out, 0))
                 withdraw_offer(uses_[i]);
             uses_[i].held.end(uses_[i].is_kept);
             tell_unarmed(pipe);
@@ -106,21 +106,21 @@ public:
             std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached; });
         size_ = 0;
         listed_ = nullptr;
-        has_offer_ = false;
+        offer_.is_out = false;
     }
     /// While one connection is in use: its next body may go there until end().
     void offer(std::span<std::uint8_t> to) noexcept {
         if (size_ != 1 || uses_[0].pipe->has_untaken())
             return;
-        has_offer_ = true;
+        offer_.is_out = true;
         uses_[0].held->offer(to);
     }
     /// Whether part of a body stands there, and more may be read.
     bool fills_offer() const noexcept {
-        return has_offer_ && size_ == 1 && uses_[0].held->fills_offer() && !is_recalled();
+        return offer_.is_out && size_ == 1 && uses_[0].held->fills_offer() && !is_recalled();
     }
     /// Whether all of one was published since the last call.
-    bool take_filled() noexcept { return std::exchange(has_filled_offer_, false); }
+    bool take_filled() noexcept { return std::exchange(offer_.is_filled, false); }
     /// After a wait, for a further one before end().
     void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
@@ -154,9 +154,11 @@ private:
     /// Keeps the lease from ending, where the thread waits: reading without waiting is no reason to
     /// keep it.
     void note_use(use &u) const noexcept {
-        if (counts_)
+        if (is_wait())
             u.pipe->note_use();
     }
+    /// Whether the use counts as such of what is borrowed.
+    bool is_wait() const noexcept { return why_ != purpose::look; }
     static short events_for(const use &u) noexcept;
     void ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept;
     void take_out(std::size_t at) noexcept {
@@ -165,7 +167,7 @@ private:
     }
     void withdraw_offer(use &u) noexcept {
         const reading_half::offer_end how = u.held->withdraw_offer();
-        has_filled_offer_ |= how == reading_half::offer_end::filled;
+        offer_.is_filled |= how == reading_half::offer_end::filled;
         u.is_kept = u.is_kept && how != reading_half::offer_end::failed;
     }
     template <class Wanted>
@@ -195,14 +197,16 @@ private:
     lease_policy::lateness lateness_;
     lease_policy::wake_account wakes_;
     bool has_many_ = false;  // pipes
-    bool counts_ = false;    // as use of what is borrowed
     bool has_lost_ = false;  // a pipe that was in use
+    purpose why_ = purpose::look;
     std::size_t next_ = 0;   // pipe to be looked at
     std::vector<use> uses_;  // asked for (twice, where it was refused first) or leased
     std::size_t size_ = 0;   // of the first of them, which are in use
     const wait_item *listed_ = nullptr;
-    bool has_offer_ = false;         // until end()
-    bool has_filled_offer_ = false;  // that was withdrawn
+    struct {
+        bool is_out = false;     // until end()
+        bool is_filled = false;  // one that was withdrawn
+    } offer_;
     block_ref scratch_;
 };
 
