@@ -22,7 +22,7 @@
 #include <utility>
 
 #include "pipe/account.hpp"
-#include "pipe/lease_policy.hpp"
+#include "pipe/flow/lease_policy.hpp"
 #include "pipe/pipe_direction.hpp"
 #include "pipe/receiver.hpp"
 #include "pipe/sender.hpp"

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/platform.hpp"
+#include "pipe/flow/write_policy.hpp"
 #include "pipe/in_band.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/room_wait.hpp"
-#include "pipe/write_policy.hpp"
 
 namespace zlink {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pipe/lease_policy.hpp"
+#include "pipe/flow/lease_policy.hpp"
 
 namespace zlink {
 

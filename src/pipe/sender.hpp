@@ -13,10 +13,10 @@
 #include "core/fence.hpp"
 #include "pipe/account.hpp"
 #include "pipe/connection_port.hpp"
+#include "pipe/flow/pace.hpp"
+#include "pipe/flow/send_flow.hpp"
 #include "pipe/frame_queue.hpp"
-#include "pipe/pace.hpp"
 #include "pipe/pipe_direction.hpp"
-#include "pipe/send_flow.hpp"
 #include "pipe/writing.hpp"
 
 namespace zlink {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/waiter.hpp"
-#include "pipe/write_policy.hpp"
+#include "pipe/flow/write_policy.hpp"
 #include "session/collector.hpp"
 #include "session/deferral.hpp"
 

@@ -2,7 +2,7 @@
 // asked for; granting; watching whether it is used; recalling and taking back.
 #include "session/lease_keeper.hpp"
 
-#include "pipe/lease_policy.hpp"
+#include "pipe/flow/lease_policy.hpp"
 
 namespace zlink {
 

@@ -17,7 +17,7 @@
 
 #include "core/platform.hpp"
 #include "core/waiter.hpp"
-#include "pipe/lease_policy.hpp"
+#include "pipe/flow/lease_policy.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/events.hpp"
-#include "pipe/pace.hpp"
+#include "pipe/flow/pace.hpp"
 #include "pipe/peer_view.hpp"
 #include "socket/borrower.hpp"
 #include "socket/direct_way.hpp"

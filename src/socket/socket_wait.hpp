@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/waiter.hpp"
-#include "pipe/pace.hpp"
-#include "pipe/spins.hpp"
+#include "pipe/flow/pace.hpp"
+#include "pipe/flow/spins.hpp"
 #include "socket/borrower.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/pipe_table.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lone_thread.hpp"
-#include "pipe/pace.hpp"
+#include "pipe/flow/pace.hpp"
 #include "script.hpp"
 #include "session/session.hpp"
 #include "short_heap.hpp"

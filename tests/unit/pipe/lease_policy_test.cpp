@@ -1,5 +1,5 @@
 // Whose thread reads a connection, told the facts and the time.
-#include "pipe/lease_policy.hpp"
+#include "pipe/flow/lease_policy.hpp"
 
 #include <gtest/gtest.h>
 

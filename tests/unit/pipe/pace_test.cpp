@@ -1,5 +1,5 @@
 // When a sender writes by itself. The test sets the clock.
-#include "pipe/pace.hpp"
+#include "pipe/flow/pace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The memory of one sending end: told counts, it says what is due. No pipe, no thread.
-#include "pipe/send_flow.hpp"
+#include "pipe/flow/send_flow.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which spin is due, told the facts, and how long each may last.
-#include "pipe/spins.hpp"
+#include "pipe/flow/spins.hpp"
 
 #include <gtest/gtest.h>
 

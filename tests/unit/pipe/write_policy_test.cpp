@@ -1,5 +1,5 @@
 // Who writes, when and how much, told the facts.
-#include "pipe/write_policy.hpp"
+#include "pipe/flow/write_policy.hpp"
 
 #include <gtest/gtest.h>
 

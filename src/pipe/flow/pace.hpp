@@ -19,7 +19,7 @@
 
 #include "core/patience.hpp"
 #include "core/waiter.hpp"
-#include "pipe/spins.hpp"
+#include "pipe/flow/spins.hpp"
 
 namespace zlink {
 

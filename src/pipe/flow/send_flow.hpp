@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "pipe/account.hpp"
-#include "pipe/pace.hpp"
-#include "pipe/write_policy.hpp"
+#include "pipe/flow/pace.hpp"
+#include "pipe/flow/write_policy.hpp"
 
 namespace zlink {
 
