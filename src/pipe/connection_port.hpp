@@ -34,8 +34,8 @@ public:
         all,   // nothing is left
         some,  // some is left, or something is to be done that only the I/O thread can do: wake it
         full,  // some is left, and the stream is full: who has the read lease waits for it, or else the I/O thread
-        refused,  // the stream is full or of no use, or control octets go first: nobody is to be woken
-        held,     // less than a piece is left for the next time
+        refused,  // the stream is full or of no use, or control octets or another thread go first: nobody is to be woken
+        held,  // what is left is for the next time
     };
     enum class occasion {
         any,

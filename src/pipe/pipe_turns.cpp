@@ -197,24 +197,23 @@ bool sender::write_with_waits(writing turn, std::size_t octets, bool is_in_place
 
 /// Writes until all is out, or the stream takes no more. True when it is to be waited for.
 bool sender::write_while_taken(writing &turn, bool was_full, connection_port::written &result) noexcept {
-    using write_policy::next_step;
     connection_port *const io = turn.server();
     const platform::cancellation_shield shield;
     const pace::large_write under_way(*pace_);
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
-    next_step next = next_step::write;
-    for (bool is_full = was_full; next == next_step::write;) {
+    for (bool is_full = was_full;;) {
         const std::uint64_t before = taken();
         result =
             io->write_now(turn, is_full ? connection_port::occasion::ready : connection_port::occasion::any);
         is_full = result == connection_port::written::full;
-        next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
+        const bool is_claimed = turn.is_claimed();
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not
         // hear that this thread has written.
         if (is_full && io->awaits_input())
             return false;
+        if (!write_policy::writes_again(result, taken() != before, is_claimed))
+            return write_policy::waits_for_room(result, is_claimed);
     }
-    return next == next_step::wait;
 }
 
 /// `in_place`: octets of a body that stands where the application has it. What the stream has not

@@ -204,11 +204,11 @@ void connection::write() noexcept {
         return;
     const time_point now = environment_.io->now();
     const bool has_output = peer_->has_words();
-    const outbound::outcome result = is_last ? out_.write_last_words(now) : out_.write(now);
+    const outbound::written result = is_last ? out_.write_last_words(now) : out_.write(now);
     if (has_output && !peer_->has_words())
         peer_->note_output_written(now);
     switch (result) {
-    case outbound::outcome::drained:
+    case outbound::written::all:
         if (is_last) {
             fail(reason_);
             return;
@@ -218,16 +218,16 @@ void connection::write() noexcept {
             host_.on_drained(*this);
         }
         break;
-    case outbound::outcome::more:
+    case outbound::written::some:
         host_.want_round();
         break;
-    case outbound::outcome::left_alone:
+    case outbound::written::held:
         write_at(out_.due());
         break;
-    case outbound::outcome::leased_full:
+    case outbound::written::full:
         pipe_->wake_other_end();  // a borrower that sleeps already waits for other things
         break;
-    case outbound::outcome::stopped:
+    case outbound::written::refused:
         break;
     }
     if (is_last) {

@@ -69,16 +69,16 @@ bool outbound::close() noexcept {
 
 /// That control octets wait is told before the turn is asked for: only a sender that has the turn
 /// by then can have missed it, and it tells of the request that is left here.
-outbound::outcome outbound::write(time_point now) noexcept {
+outbound::written outbound::write(time_point now) noexcept {
     note_control();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
-        return outcome::stopped;
-    const outcome result = write_in_turn(turn, now);
+        return written::refused;
+    const written result = write_in_turn(turn, now);
     // A sender that was refused meanwhile has gone to wait: what it has published is for this
     // thread to write, now.
     const bool was_refused = turn && give(turn);
-    return was_refused && result == outcome::left_alone ? outcome::more : result;
+    return was_refused && result == written::held ? written::some : result;
 }
 
 /// Does writing::give(). The borrower does not wait for room while it is refused the turn: it is
@@ -90,25 +90,25 @@ bool outbound::give(writing &turn) noexcept {
     return was_refused;
 }
 
-outbound::outcome outbound::write_last_words(time_point now) noexcept {
+outbound::written outbound::write_last_words(time_point now) noexcept {
     // When they have to stand behind a whole message, that is not waited for: it may never end.
     const bool may_wait = peer_.framing().has_control_between_frames();
     note_control();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
-        return may_wait ? outcome::stopped : outcome::drained;
+        return may_wait ? written::refused : written::all;
     control_.note_last();
-    const outcome result = write_in_turn(turn, now);
+    const written result = write_in_turn(turn, now);
     if (turn)
         (void)give(turn);
     const bool is_over = peer_.output().empty() || is_finished_ || failed(failure());
-    return is_over || !may_wait ? outcome::drained : result;
+    return is_over || !may_wait ? written::all : result;
 }
 
 /// Looks whether there is room, and whose it is to wait where there is none; whether a sender is at
 /// it; and then writes as often as leaves the other connections their time. Without a pipe there
 /// are only control octets, and no turn.
-outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
+outbound::written outbound::write_in_turn(writing &turn, time_point now) noexcept {
     pause_.end();
     room_.look();
     const bool is_left_to_others = room_.is_left_to_others();
@@ -116,24 +116,24 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
         stream_.wait_writable();
     if (pause_.is_sender_at_it(now) && (is_left_to_others || has_little(turn))) {
         pause_.leave_to_sender(now);
-        return outcome::left_alone;
+        return written::held;
     }
     if (is_left_to_others)
-        return outcome::stopped;
+        return written::refused;
     const bool collects = may_collect();
     if (!collects)
         pause_.stop_collecting();
     progress done;
     for (int i = 0; i < write_policy::writes_per_turn; ++i) {
-        switch (write_once(turn, true, hold_back::nothing, done)) {
-        case write_result::wrote:
+        switch (write_once(turn, true, occasion::any, done)) {
+        case written::some:
             if (collects && done.is_all) {
                 const progress all = std::exchange(done, {});
                 if (pause_.collects_after(now, all.octets, all.messages))
                     return leave_collecting(turn);
             }
             break;
-        case write_result::nothing:
+        case written::all:
             if (turn) {
                 if (collects && i == 0 && pause_.collects_without_any(now))
                     return leave_collecting(turn);
@@ -146,65 +146,63 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
                 }
             }
             pause_.note_drained(now);
-            return outcome::drained;
-        case write_result::busy:
-            pause_.leave_to_others(now);
-            return outcome::left_alone;
-        case write_result::full:
+            return written::all;
+        case written::full:
             if (room_.is_leased()) {
                 room_.owe_wait();
-                return outcome::leased_full;
+                return written::full;
             }
             stream_.wait_writable();
-            return outcome::stopped;
-        case write_result::broken:
-        case write_result::held:  // not where nothing is to be left
-            return outcome::stopped;
+            return written::refused;
+        case written::refused:
+            if (!room_.is_busy())
+                return written::refused;
+            pause_.leave_to_others(now);
+            return written::held;
+        case written::held:  // not where nothing is to be left
+            return written::refused;
         }
     }
-    return outcome::more;
+    return written::some;
 }
 
 /// Runs on any thread, with the turn. It writes messages only: what stands between two of them is
 /// the I/O thread's, and without a lease it is refused while something waits for such a gap.
-connection_port::written outbound::write_now(writing &turn, connection_port::occasion when) noexcept {
+outbound::written outbound::write_now(writing &turn, connection_port::occasion when) noexcept {
     const bool is_ready = when == connection_port::occasion::ready;
     const bool was_left_to_others = is_ready && room_.owes_wait();
     if (is_ready)
         room_.try_again();
     if (!may_write() || control_.is_waiting() || control_.is_last())
-        return connection_port::written::refused;
-    hold_back held_back = write_policy::first_hold_back(when);
+        return written::refused;
     progress done;
     // A body that goes out in slices is one write.
     for (int i = 0; i < write_policy::senders_writes_per_turn; i += !is_covering()) {
-        switch (write_once(turn, false, held_back, done)) {
-        case write_result::wrote:
+        switch (write_once(turn, false, when, done)) {
+        case written::some:
             // Nobody but this thread publishes, so that there is no more than there was.
             if (done.is_all)
                 return note_all_written(turn, was_left_to_others);
-            held_back = write_policy::next_hold_back(held_back);
             break;
-        case write_result::held:
-            return connection_port::written::held;
-        case write_result::nothing:
+        case written::held:
+            return written::held;
+        case written::all:
             return note_all_written(turn, was_left_to_others);
-        case write_result::full:
+        case written::full:
             room_.owe_wait();
-            return connection_port::written::full;
-        case write_result::busy:  // the I/O thread is: it goes on with what is left
-        case write_result::broken:
-            return connection_port::written::some;
+            return written::full;
+        case written::refused:  // broken, or the I/O thread is at it: that goes on with what is left
+            return written::some;
         }
     }
-    return connection_port::written::some;
+    return written::some;
 }
 
-connection_port::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
+outbound::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
     turn.return_due_credit();
     if (was_left_to_others && !pause_.is_on())
         turn.arm_reader();  // the I/O thread does not know that it was full
-    return connection_port::written::all;
+    return written::all;
 }
 
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor
@@ -215,9 +213,9 @@ bool outbound::may_collect() noexcept {
     return write_policy::may_collect_below(pipe_->read_mark());
 }
 
-outbound::outcome outbound::leave_collecting(writing &turn) noexcept {
+outbound::written outbound::leave_collecting(writing &turn) noexcept {
     turn.return_due_credit();
-    return outcome::left_alone;
+    return written::held;
 }
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at
@@ -231,23 +229,26 @@ bool outbound::has_little(writing &turn) noexcept {
            write_policy::octets_worth_a_write;
 }
 
-outbound::write_result outbound::write_once(writing &turn, bool with_control, hold_back held_back,
-                                            progress &done) noexcept {
+/// Writes once what there is. `some`: all that was listed went out; `done` says whether that was
+/// all there was. `all`: there was nothing.
+outbound::written outbound::write_once(writing &turn, bool with_control, occasion when,
+                                       progress &done) noexcept {
     if (!may_write())
-        return write_result::broken;
+        return written::refused;
     std::array<iovec, max_ranges> ranges;
     const std::uint64_t taken = turn ? turn.messages_taken() : 0;
     listed what = list(turn, ranges, with_control);
     // A translation may find no memory while it lists.
     if (failed(failure()))
-        return write_result::broken;
+        return written::refused;
     if (what.ranges == 0)
-        return write_result::nothing;
+        return written::all;
     // A full list may be the beginning of more.
-    if (held_back != hold_back::nothing && what.ranges < ranges.size()) {
-        const std::size_t octets = write_policy::octets_to_write(what.octets, sizes_.piece, held_back);
+    if (when == occasion::stream && what.ranges < ranges.size()) {
+        const std::size_t octets =
+            write_policy::octets_to_write(what.octets, sizes_.piece, when, done.octets == 0);
         if (octets == 0)
-            return write_result::held;
+            return written::held;
         what.cut(ranges, octets);
     }
     if (sizes_.tcp_max_transfer)
@@ -268,22 +269,22 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (failed(result.status) && result.status != error::again)
         return end_early(result, done);
     if (result.octets == what.octets)
-        return write_result::wrote;
+        return written::some;
     room_.note_full();
-    return write_result::full;
+    return written::full;
 }
 
 /// The stream has failed, or makes way for another thread, at once or after some octets.
-outbound::write_result outbound::end_early(const io_result &result, progress &done) noexcept {
+outbound::written outbound::end_early(const io_result &result, progress &done) noexcept {
     if (result.status != error::busy) {
         failure_.store(result.status, std::memory_order_release);
-        return write_result::broken;
+        return written::refused;
     }
     done.is_all = false;
     if (result.octets > 0)
-        return write_result::wrote;
+        return written::some;
     room_.note_busy();
-    return write_result::busy;
+    return written::refused;
 }
 
 bool outbound::take_progress() noexcept {

@@ -52,21 +52,18 @@ public:
     /// Says so once.
     std::uint64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
-    enum class outcome {
-        drained,  // nothing is left; the pipe is armed
-        stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
-        more,     // there is more to write, but it is the turn of others
-        left_alone,  // the sender writes for itself, as it did just now, small messages follow each other, or another thread is at the
-                     // stream: come back when due() says
-        leased_full,  // the stream is full, and leased: who has it is to wait for it
-    };
-    /// I/O thread.
-    outcome write(time_point now) noexcept;
+    using written = connection_port::written;
+    /// Writes in turn. `all`: the pipe is armed. `some`: it is the turn of other connections.
+    /// `full`: who has the lease is to wait. `refused`: the stream is waited for, or broken, or
+    /// another thread is writing; somebody will say when to go on. `held`: come back when due()
+    /// says: the sender writes for itself, small messages follow each other, or another thread is
+    /// at the stream. I/O thread.
+    written write(time_point now) noexcept;
     time_point due() const noexcept { return pause_.until(); }
-    /// write() of the last words of the conversation, and of no message behind them. `drained` once
+    /// write() of the last words of the conversation, and of no message behind them. `all` once
     /// there is no more to write of them, or no way to: else it is to be called again, as write()
     /// would be. I/O thread.
-    outcome write_last_words(time_point now) noexcept;
+    written write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { room_.note_writable(); }
     /// Whether write() has something to do. I/O thread.
@@ -87,7 +84,7 @@ public:
     void end_lease() noexcept { room_.end_lease(); }
 
     /// Does connection_port::write_now().
-    connection_port::written write_now(writing &turn, connection_port::occasion when) noexcept;
+    written write_now(writing &turn, connection_port::occasion when) noexcept;
     /// Does connection_port::copy_rest().
     void copy_rest() noexcept {
         if (translates())
@@ -115,27 +112,26 @@ private:
         one_by_one,  // translated frame by frame
         set_first,   // so, too, behind the whole set of subscriptions
     };
-    enum class write_result { nothing, wrote, busy, full, broken, held };
     struct progress {
         std::size_t octets = 0;
         std::uint64_t messages = 0;
         bool is_all = true;  // that there was, with the last write
     };
-    using hold_back = write_policy::hold_back;
+    using occasion = connection_port::occasion;
 
     // The turn is empty before there is a pipe.
-    outcome write_in_turn(writing &turn, time_point now) noexcept;
+    written write_in_turn(writing &turn, time_point now) noexcept;
     bool has_little(writing &turn) noexcept;
-    connection_port::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
+    written note_all_written(writing &turn, bool was_left_to_others) noexcept;
     bool may_collect() noexcept;
-    outcome leave_collecting(writing &turn) noexcept;
+    written leave_collecting(writing &turn) noexcept;
     /// Whether what is not large goes out many messages at a time.
     bool gathers() const noexcept { return form_ <= form::together; }
     bool translates() const noexcept { return translated_ != nullptr; }
     bool is_covering() const noexcept { return translates() && translated_->is_covering(); }
     bool give(writing &turn) noexcept;
-    write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
-    write_result end_early(const io_result &result, progress &done) noexcept;
+    written write_once(writing &turn, bool with_control, occasion when, progress &done) noexcept;
+    written end_early(const io_result &result, progress &done) noexcept;
     std::uint64_t messages_taken() const noexcept { return pipe_->incoming().taken.messages; }
     void note_control() noexcept { control_.note_waiting(!room_.is_leased() && peer_.has_words()); }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }

@@ -20,6 +20,9 @@ public:
     /// Whether the last write was refused, or stopped short.
     bool is_held_up() const noexcept { return now() != state::likely; }
 
+    /// Whether another thread was at it.
+    bool is_busy() const noexcept { return now() == state::not_now; }
+
     // ---- whoever writes ----
 
     void note_full() noexcept { state_ = state::none; }

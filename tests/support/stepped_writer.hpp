@@ -22,7 +22,7 @@ using testing::part;
 using testing::pong;
 using testing::ready;
 using testing::socket_of;
-using outcome = outbound::outcome;
+using written = outbound::written;
 using frames = std::vector<octets>;
 
 /// The writing half of one connection after another, on one pipe.
@@ -48,22 +48,22 @@ public:
         out->open(far, replays, *this);
     }
     /// So much later that no stream of the sender's is under way.
-    outcome write() {
+    written write() {
         io.time += std::chrono::seconds(1);
         return write_at_once();
     }
-    outcome write_at_once() {
+    written write_at_once() {
         return short_heap::counted([&] { return out->write(io.now()); });
     }
     /// As long as it goes on by itself.
-    outcome write_all() {
-        outcome last = write();
-        while (last == outcome::more)
+    written write_all() {
+        written last = write();
+        while (last == written::some)
             last = write();
         return last;
     }
     /// The stream takes so many more, or all.
-    outcome write_on(std::size_t octets = SIZE_MAX) {
+    written write_on(std::size_t octets = SIZE_MAX) {
         EXPECT_TRUE(state.is_room_awaited);
         state.is_room_awaited = false;
         state.room = octets;

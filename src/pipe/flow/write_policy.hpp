@@ -115,15 +115,15 @@ constexpr bool leaves_some(connection_port::written result) noexcept {
     return result == connection_port::written::some || result == connection_port::written::full;
 }
 
-enum class next_step { stop, write, wait };
-/// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a
-/// write has most often room again by then, since its reader goes on, and so the sender writes
-/// again before it asks the system for room.
-constexpr next_step next_with_waits(connection_port::written result, bool took_some,
-                                    bool is_claimed) noexcept {
-    if (result == connection_port::written::full && (is_claimed || !took_some))
-        return is_claimed ? next_step::stop : next_step::wait;
-    return leaves_some(result) && took_some ? next_step::write : next_step::stop;
+/// For a sender that waits for room: whether it writes again before it asks the system for that. A
+/// stream that was filled by a write has most often room again by then, since its reader goes on.
+/// `took_some`: of large bodies. `is_claimed`: the end of the connection waits for the turn.
+constexpr bool writes_again(connection_port::written result, bool took_some, bool is_claimed) noexcept {
+    return leaves_some(result) && took_some && !(result == connection_port::written::full && is_claimed);
+}
+/// Whether it waits, where it does not write again.
+constexpr bool waits_for_room(connection_port::written result, bool is_claimed) noexcept {
+    return result == connection_port::written::full && !is_claimed;
 }
 
 /// Whether the I/O thread has to be woken for what is left, or for what it was refused.
@@ -136,25 +136,16 @@ template <class Ask>
 
 // ---- How much goes out --------------------------------------------------------------------------
 
-/// The part that is left for the next write.
-enum class hold_back { nothing, tail, less_than_a_piece };
-
-constexpr hold_back first_hold_back(connection_port::occasion when) noexcept {
-    return when == connection_port::occasion::stream ? hold_back::tail : hold_back::nothing;
-}
-/// The first write of a stream takes what there is, if it is less than a piece; what comes after it
-/// fills pieces.
-constexpr hold_back next_hold_back(hold_back before) noexcept {
-    return before == hold_back::nothing ? before : hold_back::less_than_a_piece;
-}
-/// The octets to write of what was listed; 0: it is held back. `piece` is 0 where the kernel sends
-/// what it gets.
-constexpr std::size_t octets_to_write(std::size_t listed, std::size_t piece, hold_back held) noexcept {
-    if (held == hold_back::nothing || piece == 0 || listed == piece)
+/// The octets to write of what was listed; 0: they are held back. In a stream what does not fill a
+/// piece is left for the next write. The first write of a call takes what there is, if it is less.
+/// `piece` is 0 where the kernel sends what it gets.
+constexpr std::size_t octets_to_write(std::size_t listed, std::size_t piece, connection_port::occasion when,
+                                      bool is_first) noexcept {
+    if (when != connection_port::occasion::stream || piece == 0 || listed == piece)
         return listed;
     if (listed > piece)
         return listed - listed % piece;
-    return held == hold_back::less_than_a_piece ? 0 : listed;
+    return is_first ? listed : 0;
 }
 
 /// Writes until it is the turn of other connections of the same loop.

@@ -214,21 +214,25 @@ struct step_case {
     written result;
     bool took_some;
     bool is_claimed;
-    next_step next;
+    bool writes_again, waits;
 };
 
 const step_case step_cases[] = {
-    {written::full, true, false, next_step::write},    {written::full, false, false, next_step::wait},
-    {written::full, true, true, next_step::stop},      {written::full, false, true, next_step::stop},
-    {written::some, true, false, next_step::write},    {written::some, true, true, next_step::write},
-    {written::some, false, false, next_step::stop},    {written::all, true, false, next_step::stop},
-    {written::refused, false, false, next_step::stop}, {written::held, true, false, next_step::stop},
+    {written::full, true, false, true, false},      {written::full, false, false, false, true},
+    {written::full, true, true, false, false},      {written::full, false, true, false, false},
+    {written::some, true, false, true, false},      {written::some, true, true, true, false},
+    {written::some, false, false, false, false},    {written::all, true, false, false, false},
+    {written::refused, false, false, false, false}, {written::held, true, false, false, false},
 };
 
-TEST(next_with_waits, goes_on_as_long_as_the_stream_takes_something) {
-    for (const step_case &each : step_cases)
-        EXPECT_EQ(next_with_waits(each.result, each.took_some, each.is_claimed), each.next)
+TEST(writes_again, as_long_as_the_stream_takes_something) {
+    for (const step_case &each : step_cases) {
+        const bool again = writes_again(each.result, each.took_some, each.is_claimed);
+        EXPECT_EQ(again, each.writes_again)
             << static_cast<int>(each.result) << each.took_some << each.is_claimed;
+        EXPECT_EQ(!again && waits_for_room(each.result, each.is_claimed), each.waits)
+            << static_cast<int>(each.result) << each.took_some << each.is_claimed;
+    }
 }
 
 // ---- How much goes out ----
@@ -249,22 +253,16 @@ const amount_case amount_cases[] = {
 
 TEST(octets_to_write, are_whole_pieces_in_a_stream) {
     for (const amount_case &each : amount_cases) {
-        EXPECT_EQ(octets_to_write(each.listed, one_piece, hold_back::nothing), each.at_once);
-        EXPECT_EQ(octets_to_write(each.listed, one_piece, hold_back::tail), each.in_stream);
-        EXPECT_EQ(octets_to_write(each.listed, one_piece, hold_back::less_than_a_piece),
-                  each.later_in_stream);
-        for (const hold_back held : {hold_back::nothing, hold_back::tail, hold_back::less_than_a_piece})
-            EXPECT_EQ(octets_to_write(each.listed, 0, held), each.listed) << "there are no pieces";
+        for (const bool is_first : {true, false}) {
+            for (const occasion when : {occasion::any, occasion::ready})
+                EXPECT_EQ(octets_to_write(each.listed, one_piece, when, is_first), each.at_once);
+            for (const occasion when : {occasion::any, occasion::stream, occasion::ready})
+                EXPECT_EQ(octets_to_write(each.listed, 0, when, is_first), each.listed)
+                    << "there are no pieces";
+        }
+        EXPECT_EQ(octets_to_write(each.listed, one_piece, occasion::stream, true), each.in_stream);
+        EXPECT_EQ(octets_to_write(each.listed, one_piece, occasion::stream, false), each.later_in_stream);
     }
-}
-
-TEST(hold_back, begins_with_the_tail_of_a_stream) {
-    EXPECT_EQ(first_hold_back(occasion::any), hold_back::nothing);
-    EXPECT_EQ(first_hold_back(occasion::ready), hold_back::nothing);
-    EXPECT_EQ(first_hold_back(occasion::stream), hold_back::tail);
-    EXPECT_EQ(next_hold_back(hold_back::nothing), hold_back::nothing);
-    EXPECT_EQ(next_hold_back(hold_back::tail), hold_back::less_than_a_piece);
-    EXPECT_EQ(next_hold_back(hold_back::less_than_a_piece), hold_back::less_than_a_piece);
 }
 
 // ---- What the I/O thread may leave for later ----

@@ -29,7 +29,7 @@ public:
         out.open(far, false, *this);
         keeper.open(*far);
         if (is_written_out) {
-            EXPECT_EQ(out.write(io.now()), outbound::outcome::drained);
+            EXPECT_EQ(out.write(io.now()), outbound::written::all);
         }
     }
 
@@ -190,7 +190,7 @@ TEST(lease_keeper, refuses_where_the_stream_does) {
     // The loop waits for a full stream as before.
     it.state.room = 0;
     it.send({"a"});
-    EXPECT_EQ(it.out.write(it.io.now()), outbound::outcome::stopped);
+    EXPECT_EQ(it.out.write(it.io.now()), outbound::written::refused);
     EXPECT_TRUE(it.state.is_room_awaited);
 }
 
@@ -540,11 +540,11 @@ TEST(lease_keeper, has_the_loop_wait_for_a_full_stream_again_when_a_lease_ends) 
     it.borrow();
     it.state.room = 3;
     it.send({"abc"});
-    EXPECT_EQ(it.out.write(it.io.now()), outbound::outcome::leased_full);
+    EXPECT_EQ(it.out.write(it.io.now()), outbound::written::full);
     EXPECT_FALSE(it.state.is_room_awaited);
     it.leave(false);
     EXPECT_FALSE(it.keeper.tend());
-    EXPECT_EQ(it.out.write(it.io.now()), outbound::outcome::stopped);
+    EXPECT_EQ(it.out.write(it.io.now()), outbound::written::refused);
     EXPECT_TRUE(it.state.is_room_awaited);
 }
 
@@ -552,7 +552,7 @@ TEST(lease_keeper, hands_a_full_stream_over_to_who_borrows_it) {
     lender it;
     it.state.room = 3;
     it.send({"abc"});
-    EXPECT_EQ(it.out.write(it.io.now()), outbound::outcome::stopped);
+    EXPECT_EQ(it.out.write(it.io.now()), outbound::written::refused);
     EXPECT_TRUE(it.state.is_room_awaited);
     it.borrow();
     EXPECT_TRUE(it.out.is_full());
@@ -561,7 +561,7 @@ TEST(lease_keeper, hands_a_full_stream_over_to_who_borrows_it) {
     EXPECT_EQ(it.state.output, message("abc"));
     it.leave(false);
     EXPECT_FALSE(it.keeper.tend());
-    EXPECT_EQ(it.out.write(it.io.now()), outbound::outcome::drained);
+    EXPECT_EQ(it.out.write(it.io.now()), outbound::written::all);
     EXPECT_FALSE(it.state.is_room_awaited);
 }
 

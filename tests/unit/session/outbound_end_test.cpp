@@ -17,11 +17,11 @@ using namespace test;
 
 TEST(outbound, writes_nothing_once_it_is_finished) {
     writer it;
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     it.out->finish();
     it.send({"a"});
     it.peer->output().push_back('P');
-    EXPECT_EQ(it.write(), outcome::stopped);
+    EXPECT_EQ(it.write(), written::refused);
     EXPECT_FALSE(it.near->write_now());
     EXPECT_EQ(it.state.output, "");
     EXPECT_FALSE(it.out->has_work());
@@ -37,7 +37,7 @@ TEST(outbound, writes_no_message_behind_last_words_that_go_on_with_what_was_begu
         it.send({"x", "y"});
         it.state.room = SIZE_MAX;
         it.out->note_writable();
-        EXPECT_EQ(it.out->write_last_words(it.io.now()), outcome::drained);
+        EXPECT_EQ(it.out->write_last_words(it.io.now()), written::all);
         EXPECT_EQ(it.state.output, words);
     }
 }
@@ -45,7 +45,7 @@ TEST(outbound, writes_no_message_behind_last_words_that_go_on_with_what_was_begu
 TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
     for (const bool is_senders : {false, true}) {
         writer it;
-        EXPECT_EQ(it.write(), outcome::drained);
+        EXPECT_EQ(it.write(), written::all);
         it.send({"abcdef"});
         it.state.room = 3;
         it.state.write_failure = error::connection_reset;
@@ -54,7 +54,7 @@ TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
                 EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready));
             } else {
                 it.out->note_writable();
-                EXPECT_EQ(it.write(), outcome::stopped);
+                EXPECT_EQ(it.write(), written::refused);
             }
         }
         EXPECT_EQ(it.out->failure(), error::connection_reset);
@@ -62,7 +62,7 @@ TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
         it.state.write_failure = error::timed_out;
         it.out->note_writable();
         it.peer->output().push_back('P');
-        EXPECT_EQ(it.write(), outcome::stopped);
+        EXPECT_EQ(it.write(), written::refused);
         EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready));
         EXPECT_EQ(it.state.output.size(), 3u);
         EXPECT_EQ(it.out->failure(), error::connection_reset);
@@ -78,7 +78,7 @@ TEST(outbound, drops_the_message_that_was_cut_whole_and_leaves_the_rest_to_the_n
                 SCOPED_TRACE(::testing::Message() << how.name << " " << cut << is_senders);
                 writer it(socket_type::dealer, how.first_words);
                 if (is_senders) {
-                    EXPECT_EQ(it.write(), outcome::drained);
+                    EXPECT_EQ(it.write(), written::all);
                 }
                 // What is translated is out of the pipe: one message at a time, then.
                 std::size_t sent = 0, end = 0;
@@ -102,12 +102,12 @@ TEST(outbound, drops_the_message_that_was_cut_whole_and_leaves_the_rest_to_the_n
                 const bool is_lost = is_cut && cut < end && (is_begun || how.is_translated);
                 EXPECT_EQ(it.out->take_lost(), is_lost);
                 it.begin(false);
-                EXPECT_EQ(it.write_all(), outcome::drained);
+                EXPECT_EQ(it.write_all(), written::all);
                 if (is_cut && !is_begun && !how.is_translated)
                     end -= how.encode(said()[sent - 1]).size();
                 EXPECT_TRUE(it.state.output == wire.substr(end));
                 it.send({"more"});
-                EXPECT_EQ(it.write_all(), outcome::drained);
+                EXPECT_EQ(it.write_all(), written::all);
                 EXPECT_TRUE(it.state.output == wire.substr(end) + how.encode({"more"}));
             }
     }
@@ -119,11 +119,11 @@ TEST(outbound, drops_the_rest_of_a_translated_message_of_which_more_is_in_the_pi
         it.send({body_of(70'000), body_of(70'000), body_of(70'000)});
         it.send({"next"});
         it.state.room = cut;
-        EXPECT_EQ(it.write_all(), outcome::stopped);
+        EXPECT_EQ(it.write_all(), written::refused);
         ASSERT_TRUE(it.out->close());
         EXPECT_EQ(it.out->take_lost(), 1u);
         it.begin(false);
-        EXPECT_EQ(it.write_all(), outcome::drained);
+        EXPECT_EQ(it.write_all(), written::all);
         EXPECT_TRUE(it.state.output == frame_1_0("next")) << it.state.output.size();
     }
 }
@@ -153,7 +153,7 @@ TEST(outbound, says_how_many_messages_it_has_taken_behind_the_set_of_a_subscribe
 
 TEST(outbound, closes_again_and_again_and_takes_nothing_afterwards) {
     writer it;
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     EXPECT_TRUE(it.out->close());
     EXPECT_TRUE(it.out->close());
     it.send({"a"});
@@ -161,7 +161,7 @@ TEST(outbound, closes_again_and_again_and_takes_nothing_afterwards) {
     EXPECT_FALSE(it.out->has_work());
     EXPECT_EQ(it.state.output, "");
     it.begin(false);
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     EXPECT_EQ(it.state.output, message("a"));
 }
 
@@ -184,9 +184,9 @@ TEST(outbound, fails_where_memory_is_short_in_translation_and_the_next_connectio
                     it.send({body_of(300), "c"});
                     {
                         const short_heap heap(n, from_there_on);
-                        const outcome last = it.write_all();
+                        const written last = it.write_all();
                         goes_on = short_heap::has_struck();
-                        EXPECT_EQ(last, goes_on ? outcome::stopped : outcome::drained);
+                        EXPECT_EQ(last, goes_on ? written::refused : written::all);
                     }
                     EXPECT_EQ(it.out->failure(), goes_on ? error::no_memory : error::none);
                     const octets written = it.state.output;
@@ -194,12 +194,12 @@ TEST(outbound, fails_where_memory_is_short_in_translation_and_the_next_connectio
                                        as_older_frames({body_of(300), "c"});
                     EXPECT_TRUE(written == all.substr(0, written.size()));
                     if (goes_on) {
-                        EXPECT_EQ(it.write(), outcome::stopped);
+                        EXPECT_EQ(it.write(), written::refused);
                     }
                     ASSERT_TRUE(it.out->close());
                     it.send({"next"});
                     it.begin(true);
-                    EXPECT_EQ(it.write_all(), outcome::drained);
+                    EXPECT_EQ(it.write_all(), written::all);
                     const octets &rest = it.state.output;
                     EXPECT_TRUE(rest.starts_with(frame_1_0("\1topic")));
                     EXPECT_TRUE(rest.ends_with(frame_1_0("next")));

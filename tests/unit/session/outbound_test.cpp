@@ -26,17 +26,17 @@ TEST(outbound, writes_the_same_wherever_the_stream_is_full) {
             for (const frames &each : said())
                 it.send(each);
             it.state.room = cut;
-            const outcome first = it.write_all();
+            const written first = it.write_all();
             EXPECT_EQ(it.state.output, wire.substr(0, cut));
             if (cut < wire.size()) {
-                EXPECT_EQ(first, outcome::stopped);
+                EXPECT_EQ(first, written::refused);
                 EXPECT_TRUE(it.out->is_full());
                 EXPECT_FALSE(it.out->is_drained());
                 it.state.room = SIZE_MAX;
-                EXPECT_EQ(it.write(), outcome::stopped) << "nobody said that it takes more";
-                EXPECT_EQ(it.write_on(), outcome::drained);
+                EXPECT_EQ(it.write(), written::refused) << "nobody said that it takes more";
+                EXPECT_EQ(it.write_on(), written::all);
             } else {
-                EXPECT_EQ(it.write_all(), outcome::drained);
+                EXPECT_EQ(it.write_all(), written::all);
             }
             EXPECT_TRUE(it.state.output == wire);
             EXPECT_TRUE(it.out->is_drained());
@@ -53,8 +53,8 @@ TEST(outbound, writes_the_same_octet_by_octet_and_in_short_writes) {
             for (const frames &each : said())
                 it.send(each);
             it.state.room = step;
-            for (outcome last = it.write_all(); last != outcome::drained; last = it.write_on(step))
-                ASSERT_EQ(last, outcome::stopped);
+            for (written last = it.write_all(); last != written::all; last = it.write_on(step))
+                ASSERT_EQ(last, written::refused);
             EXPECT_TRUE(it.state.output == all_said(how));
         }
 }
@@ -68,7 +68,7 @@ TEST(outbound, writes_the_same_with_a_limit_for_each_transfer) {
             for (const frames &each : said())
                 it.send(each);
             it.peer->output().assign(20, 'P');
-            EXPECT_EQ(it.write_all(), outcome::drained);
+            EXPECT_EQ(it.write_all(), written::all);
             EXPECT_TRUE(it.state.output == octets(20, 'P') + all_said(how));
         }
 }
@@ -78,9 +78,9 @@ TEST(outbound, leaves_the_turn_to_others_after_some_writes) {
     sizes.tcp_max_transfer = 100;
     writer it(socket_type::dealer, {}, 0, sizes);
     it.send({body_of(1000)});
-    EXPECT_EQ(it.write(), outcome::more);
+    EXPECT_EQ(it.write(), written::some);
     EXPECT_EQ(it.state.output.size(), 400u);
-    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_EQ(it.write_all(), written::all);
     EXPECT_TRUE(it.state.output == message(body_of(1000)));
 }
 
@@ -120,7 +120,7 @@ TEST(outbound, writes_control_octets_between_messages_and_whole_wherever_the_str
                 for (int i = 0; i < 3 && it.state.is_room_awaited; ++i)
                     (void)it.write_on(more);
                 if (it.state.is_room_awaited) {
-                    EXPECT_EQ(it.write_on(), outcome::drained);
+                    EXPECT_EQ(it.write_on(), written::all);
                 }
                 const auto at = place_of(control, it.state.output, how);
                 ASSERT_TRUE(at) << "lost, or in the middle of a message";
@@ -135,7 +135,7 @@ TEST(outbound, puts_control_octets_before_what_has_not_begun) {
     for (const form &how : forms())
         for (std::size_t cut = 0; cut <= 12; ++cut) {
             writer it(socket_type::dealer, how.first_words);
-            EXPECT_EQ(it.write(), outcome::drained);
+            EXPECT_EQ(it.write(), written::all);
             it.send({"abc"});
             it.peer->output().assign(9, 'P');
             it.state.room = cut;
@@ -149,10 +149,10 @@ TEST(outbound, puts_control_octets_before_what_has_not_begun) {
                     EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready)) << "half a command";
                 }
                 EXPECT_EQ(it.state.output, octets(cut, 'P'));
-                EXPECT_EQ(it.write_on(), outcome::drained);
+                EXPECT_EQ(it.write_on(), written::all);
                 EXPECT_EQ(it.state.output, octets(9, 'P') + octets(3, 'Q') + how.encode({"abc"}));
             } else {
-                EXPECT_EQ(it.write_on(), outcome::drained);
+                EXPECT_EQ(it.write_on(), written::all);
                 EXPECT_EQ(it.state.output, octets(9, 'P') + how.encode({"abc"}));
             }
         }
@@ -168,11 +168,11 @@ TEST(outbound, writes_control_octets_before_there_is_a_pipe) {
     machine->output().assign(10, 'x');
     EXPECT_FALSE(out.is_drained());
     parts.state.room = 4;
-    EXPECT_EQ(out.write(parts.io.now()), outcome::stopped);
+    EXPECT_EQ(out.write(parts.io.now()), written::refused);
     machine->output().insert(machine->output().end(), 5, 'y');
     parts.state.room = SIZE_MAX;
     out.note_writable();
-    EXPECT_EQ(out.write(parts.io.now()), outcome::drained);
+    EXPECT_EQ(out.write(parts.io.now()), written::all);
     EXPECT_EQ(parts.state.output, octets(10, 'x') + octets(5, 'y'));
     EXPECT_TRUE(out.is_drained());
     EXPECT_TRUE(out.close());
@@ -201,10 +201,10 @@ TEST(outbound, turns_subscriptions_into_what_the_peer_understands) {
             it.send_command(in_band::cancel, "a");
             it.send_command(in_band::subscribe, "");
             it.state.room = cut;
-            EXPECT_EQ(it.write_all(), outcome::stopped);
-            EXPECT_EQ(it.write_on(1), cut + 1 == peer.expected.size() ? outcome::drained : outcome::stopped);
+            EXPECT_EQ(it.write_all(), written::refused);
+            EXPECT_EQ(it.write_on(1), cut + 1 == peer.expected.size() ? written::all : written::refused);
             if (cut + 1 < peer.expected.size()) {
-                EXPECT_EQ(it.write_on(), outcome::drained);
+                EXPECT_EQ(it.write_on(), written::all);
             }
             EXPECT_EQ(it.state.output, peer.expected);
             EXPECT_TRUE(it.out->is_drained());
@@ -253,12 +253,12 @@ TEST(outbound, replays_the_set_to_a_new_connection_before_the_messages_that_wait
         (void)it.write_all();
         EXPECT_TRUE(it.near->is_followed());
         if (cut < wire.size()) {
-            EXPECT_EQ(it.write_on(), outcome::drained);
+            EXPECT_EQ(it.write_on(), written::all);
         }
         it.state.room = SIZE_MAX;
         EXPECT_EQ(it.state.output, wire);
         it.send_command(in_band::cancel, "a");
-        EXPECT_EQ(it.write_all(), outcome::drained);
+        EXPECT_EQ(it.write_all(), written::all);
         EXPECT_EQ(it.state.output, wire + cancel("a"));
         ASSERT_TRUE(it.out->close());
         it.send_command(in_band::subscribe, "a");
@@ -268,21 +268,21 @@ TEST(outbound, replays_the_set_to_a_new_connection_before_the_messages_that_wait
 
 TEST(outbound, writes_the_newest_of_a_pipe_that_keeps_no_other) {
     writer it(socket_type::dealer, {}, 0, {}, true);
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     it.send({"old"});
     it.send({"new"});
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     EXPECT_EQ(it.state.output, message("new"));
 }
 
 TEST(outbound, keeps_no_memory_of_a_large_frame_that_was_translated) {
     writer it(socket_type::dealer, frame_1_0("you"));
-    EXPECT_EQ(it.write(), outcome::drained);
+    EXPECT_EQ(it.write(), written::all);
     static const octets large = body_of(1'000'000);  // as long as the pipe
     const long before = short_heap::octets();
     EXPECT_EQ(it.near->write_external(0, {}, as_bytes(large)), error::none);
     it.near->publish();
-    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_EQ(it.write_all(), written::all);
     (void)it.take_output();
     EXPECT_LT(short_heap::octets() - before, 100'000);
 }
