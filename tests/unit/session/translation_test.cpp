@@ -200,10 +200,10 @@ TEST(translation, puts_small_frames_behind_a_rest_of_every_size) {
 }
 
 TEST(translation, knows_how_many_messages_have_gone) {
-    constexpr std::size_t sizes[] = {5, 0, 124, 125, 300, 9'000, 70'000, 1, 200'000, 150'000, 2, 3};
+    constexpr std::size_t sizes[] = {5, 0, 124, 125, 300, 9'000, 66'000, 1, 140'000, 2, 3};
     for (const bool is_client : {false, true})
         for (const bool together : {false, true})
-            for (const std::size_t most : {1u, 7u, 100u, 5'000u, 1'000'000u}) {
+            for (const std::size_t most : {7u, 100u, 5'000u, 1'000'000u}) {
                 SCOPED_TRACE(::testing::Message() << is_client << " " << together << " " << most);
                 translated it(is_client);
                 std::vector<std::size_t> ends{0};
