@@ -56,6 +56,11 @@ def say(**facts):
     print(json.dumps(facts), flush=True)
 
 
+def wait_for_receiver():
+    """Until it has all. Over ipc, where the machine is busy, a PUSH of libzmq 4.3.4 that is closed before loses messages."""
+    sys.stdin.readline()
+
+
 def spent():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
@@ -142,6 +147,7 @@ def push(zmq, context, where, size, count, copy, **_):
     body = b"x" * size
     for _ in range(count):
         socket.send(body, copy=copy)
+    wait_for_receiver()
     socket.close()
     context.term()
     say(cpu=spent())
@@ -172,6 +178,7 @@ def push_asyncio(zmq, where, size, count, **_):
         body = b"x" * size
         for _ in range(count):
             await socket.send(body)
+        wait_for_receiver()
         socket.close()
         context.term()
         say(cpu=spent())
@@ -261,7 +268,7 @@ def end(arguments):
 class Child:
     def __init__(self, python, environment, work):
         self.process = subprocess.Popen([python, os.path.abspath(__file__), "-", "--end", json.dumps(work)], env=environment,
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.facts = {}
 
     def read(self, name):
@@ -288,11 +295,13 @@ def measure(python, library, cell, folder):
     connects = Child(python, environment, work)
     takes_time = binds if cell.kind.startswith("push") else connects
     seconds = takes_time.read("seconds")
+    connects.process.stdin.close()
     cpu = binds.read("cpu") + connects.read("cpu")
     for child in (binds, connects):
         if child.read("is_zlink") != bool(library) or library and os.path.realpath(library) not in child.read("mapped"):
             raise SystemExit("it ran on another library: " + ", ".join(child.read("mapped")))
         child.process.wait(timeout=60)
+        child.process.stdin.close()
         child.process.stdout.close()
     return seconds, cpu
 
