@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 HERE = Path(__file__).resolve().parent
-SOUGHT = ("slow joiner", "high-water mark", "CURVE", "EAGAIN")
+SOUGHT = ("slow joiner", "high-water mark", "CURVE", "EAGAIN", "GAP", "ZLINK_METRICS")
 SKIPPED = 77
 ABROAD = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 
