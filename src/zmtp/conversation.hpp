@@ -23,21 +23,9 @@
 #include "core/wipe.hpp"
 #include "zmtp/failure.hpp"
 #include "zmtp/framing.hpp"
+#include "zmtp/heartbeat.hpp"
 
 namespace zlink {
-
-/// The answers of a peer to PINGs, as far as their time was measured.
-struct heartbeat_answers {
-    std::uint64_t count = 0;
-    std::chrono::nanoseconds last{0};
-    std::chrono::nanoseconds sum{0};
-
-    void note(std::chrono::nanoseconds time) noexcept {
-        ++count;
-        last = time;
-        sum += time;
-    }
-};
 
 class conversation {
 public:

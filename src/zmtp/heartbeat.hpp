@@ -15,6 +15,19 @@
 
 namespace zlink {
 
+/// The answers of a peer to PINGs, as far as their time was measured.
+struct heartbeat_answers {
+    std::uint64_t count = 0;
+    std::chrono::nanoseconds last{0};
+    std::chrono::nanoseconds sum{0};
+
+    void note(std::chrono::nanoseconds time) noexcept {
+        ++count;
+        last = time;
+        sum += time;
+    }
+};
+
 /// Measures one PING at a time. Each has a number, which its PONG brings back: a peer that leaves
 /// one out makes no other one wrong. Where it brings none back nothing is measured.
 class round_trips {
@@ -31,22 +44,27 @@ public:
         number_ = latest_;
         written_ = now;
     }
-    /// The time since the PING was written; less than 0 where this is not the answer to what is
-    /// measured.
+    /// The time since the PING was written, which answers() has from now on; less than 0 where this
+    /// is not the answer to what is measured.
     std::chrono::nanoseconds note_pong(time_point now, std::uint32_t number) noexcept {
         constexpr std::chrono::nanoseconds none{-1};
         if (!is_measuring_ || latest_ - number > latest_ - number_)
             return none;  // an earlier one, or none that was asked
         is_measuring_ = false;
-        // A later one is answered: this one was left out.
-        return number == number_ ? std::max(now - written_, std::chrono::nanoseconds::zero()) : none;
+        if (number != number_)
+            return none;  // a later one is answered: this one was left out
+        const std::chrono::nanoseconds time = std::max(now - written_, std::chrono::nanoseconds::zero());
+        answers_.note(time);
+        return time;
     }
+    const heartbeat_answers &answers() const noexcept { return answers_; }
 
 private:
     std::uint32_t latest_ = 0;
     std::uint32_t number_ = 0;  // of what is measured
     bool is_measuring_ = false;
     time_point written_{};
+    heartbeat_answers answers_;
 };
 
 class heartbeat {
@@ -95,6 +113,7 @@ public:
     std::chrono::nanoseconds note_pong(time_point now, std::uint32_t number) noexcept {
         return trips_.note_pong(now, number);
     }
+    const heartbeat_answers &answers() const noexcept { return trips_.answers(); }
     /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
     void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
     /// The value of the TTL field of our PINGs.

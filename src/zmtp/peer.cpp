@@ -176,7 +176,6 @@ struct peer::state {
     std::unique_ptr<before_traffic> before_;  // null once there is traffic
     time_point now_{};                        // the latest we were told
     heartbeat heartbeat_;
-    heartbeat_answers answers_;
 
     // The answer of every resume() once closed
     failure_kind failure_ = failure_kind::none;
@@ -647,10 +646,7 @@ std::chrono::nanoseconds peer::state::on_pong(byte_span context) noexcept {
     byte_cursor cursor(context);
     if (!cursor.take_u32(number) || cursor.remaining() > 0)
         return std::chrono::nanoseconds(-1);  // not what our PINGs say
-    const std::chrono::nanoseconds time = heartbeat_.note_pong(now_, number);
-    if (time >= std::chrono::nanoseconds::zero())
-        answers_.note(time);
-    return time;
+    return heartbeat_.note_pong(now_, number);
 }
 
 action peer::state::on_subscription(action_kind kind, byte_span topic) const {
@@ -693,7 +689,7 @@ credentials peer::shown() const {
     return state_->before_ && state_->before_->security ? state_->before_->security->shown() : credentials{};
 }
 
-heartbeat_answers peer::answers() const noexcept { return state_->answers_; }
+heartbeat_answers peer::answers() const noexcept { return state_->heartbeat_.answers(); }
 
 std::string peer::reason() const { return state_->before_ ? state_->before_->words : std::string(); }
 

@@ -317,8 +317,6 @@ action web_conversation::on_event(byte_span event) {
 action web_conversation::on_pong(byte_span number) {
     action result;
     result.round_trip = heartbeat_.note_pong(now_, get_u32(number.data()));
-    if (result.round_trip >= std::chrono::nanoseconds::zero())
-        answers_.note(result.round_trip);
     return result;
 }
 

@@ -39,7 +39,7 @@ public:
     void note_output_written(time_point now) noexcept override;
     void say_last_words() noexcept override;
     credentials shown() const override { return inner_->shown(); }
-    heartbeat_answers answers() const noexcept override { return answers_; }
+    heartbeat_answers answers() const noexcept override { return heartbeat_.answers(); }
     std::string reason() const override { return reason_; }
 
 private:
@@ -90,7 +90,6 @@ private:
     time_point now_{};
     time_point handshake_end_ = time_point::max();
     heartbeat heartbeat_;
-    heartbeat_answers answers_;
 
     std::unique_ptr<http_head> head_;  // until the upgrade
     std::string key_;                  // a client's
