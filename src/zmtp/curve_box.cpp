@@ -7,18 +7,21 @@
 #include <cstring>
 #include <sodium.h>
 
+#include "zmtp/salsa20.hpp"
+
 namespace zlink {
 
 namespace {
 
 constexpr std::size_t half_block = 32;
 constexpr std::size_t slice = 16 * 1024;
-static_assert(slice % 64 == 0);
 static_assert(crypto_core_hsalsa20_OUTPUTBYTES == arena_key::size);
 static_assert(crypto_core_hsalsa20_INPUTBYTES == curve_box::prefix_size);
 static_assert(crypto_onetimeauth_poly1305_BYTES == curve_box::tag_size);
 
-using nonce = std::array<std::uint8_t, crypto_stream_salsa20_NONCEBYTES>;
+static_assert(slice % salsa20::block_size == 0);
+
+using nonce = std::array<std::uint8_t, salsa20::nonce_size>;
 
 struct authenticator_state {
     crypto_onetimeauth_poly1305_state state;
@@ -40,7 +43,7 @@ struct first_block {
 template <class Step>
 void for_each_slice(std::size_t size, Step step) noexcept {
     for (std::size_t at = 0; at < size; at += slice)
-        step(at, std::min(slice, size - at), 1 + at / 64);
+        step(at, std::min(slice, size - at), 1 + at / salsa20::block_size);
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ void curve_box::seal(std::uint64_t number, std::uint8_t first, byte_span rest,
     crypto_onetimeauth_poly1305_update(&tag.state, text, 1 + beside);
     for_each_slice(rest.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
         std::uint8_t *const to = text + half_block + at;
-        crypto_stream_salsa20_xor_ic(to, rest.data() + beside + at, size, n.data(), counter, subkey_.data());
+        salsa20::cross(to, rest.data() + beside + at, size, n.data(), counter, subkey_.data());
         crypto_onetimeauth_poly1305_update(&tag.state, to, size);
     });
     crypto_onetimeauth_poly1305_final(&tag.state, out);
@@ -91,7 +94,7 @@ bool curve_box::open(std::uint64_t number, std::span<std::uint8_t> box) const no
     for_each_slice(text.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
         std::uint8_t *const octets = text.data() + half_block + at;
         crypto_onetimeauth_poly1305_update(&tag.state, octets, size);
-        crypto_stream_salsa20_xor_ic(octets, octets, size, n.data(), counter, subkey_.data());
+        salsa20::cross(octets, octets, size, n.data(), counter, subkey_.data());
     });
     std::array<std::uint8_t, tag_size> expected;
     crypto_onetimeauth_poly1305_final(&tag.state, expected.data());
