@@ -19,7 +19,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
     : environment_(environment), host_(host), stream_(std::move(bytes)),
       peer_(make_conversation(environment.options, is_server,
                               environment.place ? &*environment.place : nullptr, past.web)),
-      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
+      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes, *environment.pool),
       lease_(environment_, *stream_, out_, *this), probes_(past.probes), had_peer_(past.had_peer) {
     stream_->set_events(this);
     environment_.add_descriptors(1);

@@ -164,6 +164,8 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
     if (has_large)
         unfed_->large.note_read(taken);
+    if (to.is_of_decoder)
+        decoder_->fill(taken);
     if (result.octets == 0) {
         if (failed(result.status) && result.status != error::again)
             fail({.was_established = pipe_ != nullptr, .system = result.status, .is_end = result.is_end});
@@ -176,10 +178,8 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         has_large ? unfed_->large.is_whole() : to.is_of_decoder && to.count == 2 && taken == to.large_room;
     if (has_large && expects_large_)
         take_large(peer);
-    if (to.is_of_decoder) {
-        decoder_->fill(taken);
+    if (to.is_of_decoder)
         feed_frames(peer);
-    }
     const std::size_t rest = result.octets - taken;
     if (rest == 0)
         return result_found;

@@ -29,12 +29,12 @@
 #include "pipe/pipe.hpp"
 #include "pipe/reading.hpp"
 #include "session/connection_environment.hpp"
-#include "session/large_frame.hpp"
 #include "session/subscription_sieve.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/framing.hpp"
+#include "zmtp/large_frame.hpp"
 
 namespace zlink {
 

@@ -35,7 +35,7 @@ void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) no
     pipe_->take_gaps(peer_.info().hears_gaps);
     const bool translates =
         subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
-    if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation)))
+    if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation(pool_))))
         failure_.store(error::no_memory, std::memory_order_release);
     taken_before_ = messages_taken();
     if (!translates)

@@ -36,9 +36,9 @@ namespace zlink {
 class outbound final {
 public:
     /// All outlive it; `subscriptions` may be null.
-    outbound(stream &bytes, conversation &machine, subscription_set *subscriptions,
-             const batching &sizes) noexcept
-        : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
+    outbound(stream &bytes, conversation &machine, subscription_set *subscriptions, const batching &sizes,
+             chunk_pool &pool) noexcept
+        : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes), pool_(pool) {}
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served
     /// through `server`. `replays`: it was there before the connection, so that subscriptions are
@@ -151,6 +151,7 @@ private:
     conversation &peer_;
     subscription_set *subscriptions_;
     const batching &sizes_;
+    chunk_pool &pool_;
     pipe_end_ptr pipe_;
 
     std::atomic<error> failure_{error::none};

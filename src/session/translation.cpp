@@ -80,13 +80,17 @@ void translation::put_frame(const framing &form, const frame_view &frame, bool i
         debug_counters::add(debug_counters::count::copied_octets, frame.size);
         return;
     }
-    body put{out.size(), frame.data, frame.size, 0, std::move(owner), is_in_place};
+    body put{out.size(), frame.data, frame.size, 0, std::move(owner), is_in_place, false};
     if (!how) {
         bodies_.push_back(std::move(put));
         listed_bodies_ += frame.size;
         return;
     }
     debug_counters::add(debug_counters::count::copied_octets, frame.size);
+    if (!how->takes_slices) {
+        cover_at_once(form, *how, frame);
+        return;
+    }
     covered_ = std::move(put);
     form_ = &form;
     how_ = *how;
@@ -122,6 +126,18 @@ void translation::forget_gone() noexcept {
     std::memmove(copied_.data(), copied_.data() + copied_gone_, copied_end() - copied_gone_);
     spare_ += copied_gone_;
     copied_gone_ = 0;
+}
+
+/// The body's own memory is not needed from here on.
+void translation::cover_at_once(const framing &form, body_cover how, const frame_view &frame) {
+    const std::size_t size = how.growth + frame.size;
+    chunk *const memory = pool_.allocate(size);
+    if (!memory)
+        throw std::bad_alloc();
+    block_ref owner = block_ref::adopt(memory);
+    form.cover(how, frame.body(), memory->data());
+    bodies_.push_back({copied_end(), memory->data(), size, 0, std::move(owner), false, true});
+    listed_bodies_ += size;
 }
 
 /// Encodes the next slice of the covered body.
@@ -169,7 +185,8 @@ translation::listed translation::list(std::span<iovec> ranges) {
         }
         put(copied_.data() + at, each.at - at);
         put(each.data, each.size);
-        what.uncopied.add();
+        if (!each.is_sealed)
+            what.uncopied.add();
         at = each.at;
     }
     put(copied_.data() + at, copied_end() - at);
@@ -201,7 +218,8 @@ void translation::release(std::size_t octets) noexcept {
         listed_bodies_ -= next.gone;
         next.owner.reset();
         ++bodies_gone_;
-        debug_counters::add(debug_counters::count::uncopied_bodies);
+        if (!next.is_sealed)
+            debug_counters::add(debug_counters::count::uncopied_bodies);
     }
     if (bodies_gone_ == bodies_.size()) {
         bodies_.clear();

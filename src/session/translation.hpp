@@ -3,8 +3,8 @@
 // Copied:   small frames, one behind the other, and what stands in front of large bodies.
 // Not:      a large body that stands on the wire as it is. It is listed where it is.
 // Covered:  a large body that does not is encoded a slice at a time, when what came before has gone
-//           out, or all at once, as its framing says; where it is encoded in slices, no second copy
-//           of it is ever there.
+//           out, so that no second copy of it is ever there; or all at once, where its framing says
+//           so: into memory of the pool, which is listed like a body that stands there as it is.
 // Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied
 //           when the sender says so.
 #pragma once
@@ -29,10 +29,15 @@ public:
     /// connection that breaks takes them with it.
     static constexpr std::size_t batch = 64 * 1024;
 
+    /// `pool` outlives it: bodies that are covered all at once go into its memory.
+    explicit translation(chunk_pool &pool) noexcept : pool_(pool) {}
+
     bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_covering(); }
     /// Nothing more should be put before some has gone out. It may be: what is put behind a body
     /// that goes out in slices makes a copy of it.
-    bool is_full() const noexcept { return octets() >= batch || is_covering(); }
+    bool is_full() const noexcept {
+        return octets() >= (has_sealed() ? batch_of_sealed : batch) || is_covering();
+    }
     /// Only copied frames are left: more may be put behind it, and goes out together with it.
     bool may_grow() const noexcept { return bodies_.empty() && !is_covering(); }
     /// A body goes out in slices.
@@ -76,6 +81,8 @@ private:
     static constexpr std::size_t uncopied_from = 8 * 1024;
     // A smaller covered body goes out together with others.
     static constexpr std::size_t sliced_from = 64 * 1024;
+    // With sealed bodies: a write of one alone would end with little for the kernel to send.
+    static constexpr std::size_t batch_of_sealed = 256 * 1024;
     static constexpr std::size_t most_octets_in_slice = 128 * 1024;
     static constexpr std::size_t most_marks_kept = 256;
 
@@ -86,6 +93,7 @@ private:
         std::size_t gone = 0;  // octets that were there before `data`
         block_ref owner;
         bool is_in_place = false;
+        bool is_sealed = false;  // covered all at once
 
         void advance(std::size_t octets) noexcept;
         void copy_rest() noexcept;
@@ -96,16 +104,19 @@ private:
         std::uint64_t messages;
     };
 
+    bool has_sealed() const noexcept { return !bodies_.empty() && bodies_.back().is_sealed; }
     std::uint64_t octets_put() const noexcept;
     void put_frame(const framing &form, const frame_view &frame, bool is_in_place);
     void note_messages(std::uint64_t octets, std::uint64_t messages);
     void forget_marks() noexcept;
     std::size_t copied_end() const noexcept { return copied_.size() - spare_; }
     void forget_gone() noexcept;
+    void cover_at_once(const framing &form, body_cover how, const frame_view &frame);
     void cover_some();
     void cover_all();
     void release_slice(std::size_t octets) noexcept;
 
+    chunk_pool &pool_;
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
     std::size_t spare_ =

@@ -17,12 +17,6 @@ namespace {
 
 // With its header. What is kept of one goes in front of the next read, in the memory for that.
 constexpr std::size_t largest_small_box = 20 * 1024;
-// So much of a large box has to have come before there is memory for it.
-constexpr std::size_t octets_to_begin_with = 16 * 1024;
-// Steps in which memory for a large one grows.
-constexpr std::size_t first_memory = 64 * 1024;
-constexpr std::size_t growth_of_memory = 8;
-constexpr std::size_t alignment = 64;
 // A frame that no walk lets through.
 constexpr std::array<std::uint8_t, short_header_size> refusal{frame_flag::reserved, 0};
 
@@ -36,8 +30,6 @@ decoder_curve::decoder_curve(std::shared_ptr<const curve_box> box, const terms &
     if (!pool_)
         pool_ = (own_pool_ = chunk_pool::make()).get();
 }
-
-decoder_curve::~decoder_curve() { forget_large(); }
 
 // ---- what was read ----
 
@@ -64,7 +56,7 @@ frame_decoder::decoded decoder_curve::decode(byte_span in, std::uint8_t *const o
         std::memcpy(begin, kept_.data(), carried);
     std::vector<std::uint8_t>().swap(kept_);  // an idle connection keeps nothing
 
-    if (large_.memory)
+    if (large_.is_under_way())
         frames = frames.subspan(fill_large(frames));
     if (apart_.empty())
         done.octets = static_cast<std::size_t>(open_boxes(frames, out) - out);
@@ -166,12 +158,10 @@ std::uint8_t *decoder_curve::refuse(protocol_error why, std::uint8_t *out) noexc
 std::uint8_t *decoder_curve::keep(std::span<std::uint8_t> in, const frame_header &header,
                                   std::uint8_t *out) noexcept {
     try {
-        // Nobody gets memory for what is only announced.
-        if (header.header_size > 0 && header.header_size + header.body_size > largest_small_box &&
-            in.size() >= octets_to_begin_with)
-            begin_large(in, header);
-        else
+        if (header.header_size == 0 || header.header_size + header.body_size <= largest_small_box)
             kept_.assign(in.begin(), in.end());
+        else if (!large_.begin(*pool_, in, header, curve_growth))
+            throw std::bad_alloc();
         return out;
     } catch (const std::bad_alloc &) {
         return refuse(0, out);
@@ -180,61 +170,33 @@ std::uint8_t *decoder_curve::keep(std::span<std::uint8_t> in, const frame_header
 
 // ---- large boxes ----
 
-void decoder_curve::begin_large(byte_span in, const frame_header &header) {
-    large_ = {};
-    large_.total = header.header_size + static_cast<std::size_t>(header.body_size);
-    large_.header_size = header.header_size;
-    grow_large(std::max(first_memory, growth_of_memory * in.size()));
-    // The content of the box shall stand as memory of malloc() does.
-    const auto address =
-        reinterpret_cast<std::uintptr_t>(large_.memory->data()) + large_.header_size + curve_growth;
-    large_.lead = static_cast<std::size_t>(-address % alignment);
-    (void)fill_large(in);
-}
-
-/// Room for so many octets of it, or all. Throws bad_alloc.
-void decoder_curve::grow_large(std::size_t wanted) {
-    const std::size_t size = alignment + std::min(wanted, large_.total);
-    chunk *const grown =
-        large_.memory ? pool_->grow(large_.memory, size, large_.lead + large_.have) : pool_->allocate(size);
-    if (!grown)
-        throw std::bad_alloc();
-    large_.memory = grown;
-}
-
 /// Takes what `in` has of it; and opens it once it is whole.
 std::size_t decoder_curve::fill_large(byte_span in) noexcept {
-    const std::size_t taken = std::min(in.size(), large_.total - large_.have);
-    try {
-        if (large_.lead + large_.have + taken > large_.memory->capacity)
-            grow_large(growth_of_memory * (large_.have + taken));
-    } catch (const std::bad_alloc &) {
-        give_up();
-        return in.size();
+    std::size_t taken = 0;
+    while (large_.is_under_way() && taken < in.size()) {
+        const large_frame::place next = large_.place_for_next(*pool_);
+        if (next.octets == 0) {
+            give_up();
+            return in.size();
+        }
+        const std::size_t size = std::min(next.octets, in.size() - taken);
+        std::memcpy(next.begin, in.data() + taken, size);
+        taken += size;
+        fill(size);
     }
-    std::memcpy(large_.memory->data() + large_.lead + large_.have, in.data(), taken);
-    fill(taken);
     return is_over_ ? in.size() : taken;
 }
 
 frame_decoder::place decoder_curve::place_for_next() noexcept {
-    if (around_ || !large_.memory)
+    if (around_ || !large_.is_under_way())
         return {};
-    try {
-        if (large_.lead + large_.have == large_.memory->capacity)
-            grow_large(growth_of_memory * large_.have);
-    } catch (const std::bad_alloc &) {
-        return {};  // decode() finds that out, too
-    }
-    const std::size_t at = large_.lead + large_.have;
-    const std::size_t missing = large_.total - large_.have;
-    const std::size_t size = std::min(large_.memory->capacity - at, missing);
-    return {{large_.memory->data() + at, size}, size == missing};
+    const large_frame::place next = large_.place_for_next(*pool_);
+    return {{next.begin, next.octets}, next.octets == large_.missing()};
 }
 
 void decoder_curve::fill(std::size_t octets) noexcept {
-    large_.have += octets;
-    if (large_.have == large_.total)
+    large_.note_read(octets);
+    if (large_.is_whole())
         open_large();
 }
 
@@ -245,22 +207,21 @@ void decoder_curve::open_large() noexcept {
         give_up();
         return;
     }
-    const large_box whole = std::exchange(large_, {});
-    std::uint8_t *const box = whole.memory->data() + whole.lead;
-    const std::size_t body_size = whole.total - whole.header_size;
+    const std::size_t header_size = large_.header().header_size;
+    block_ref owner;
+    const byte_span whole = large_.take(owner);
+    const std::span<std::uint8_t> box(const_cast<std::uint8_t *>(whole.data()) + header_size,
+                                      whole.size() - header_size);
     // The header of what comes out stands right in front of its body.
-    std::uint8_t *const out =
-        box + whole.header_size + curve_growth - frame_header_size(body_size - curve_growth);
-    std::uint8_t *const end = open_box({box + whole.header_size, body_size}, out);
-    apart_.back() = {block_ref::adopt(whole.memory), {out, end}};
+    std::uint8_t *const out = box.data() + curve_growth - frame_header_size(box.size() - curve_growth);
+    std::uint8_t *const end = open_box(box, out);
+    apart_.back() = {std::move(owner), {out, end}};
 }
 
 void decoder_curve::give_up() noexcept {
     owes_refusal_ = is_over_ = true;
-    forget_large();
+    large_.forget();
 }
-
-void decoder_curve::forget_large() noexcept { (void)block_ref::adopt(std::exchange(large_, {}).memory); }
 
 // ---- frames in memory of their own ----
 

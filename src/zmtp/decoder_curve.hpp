@@ -3,7 +3,7 @@
 //
 // In:       message frames as in ZMTP 3.1, or what a decoder around this one makes of its wire.
 // Kept:     what has come of a box, until it is whole: a small one is put in front of the next
-//           read, a large one grows in memory of its own, which follows what has arrived.
+//           read, a large one is a large_frame.
 // Refused:  a frame that is no box, a box that was not sealed by the peer, a number that is not
 //           larger than the one before, a batch whose frames do not fill it: as a frame that the
 //           walk refuses, in its place. Nothing comes behind it.
@@ -16,6 +16,7 @@
 #include "memory/chunk.hpp"
 #include "zmtp/curve_frame.hpp"
 #include "zmtp/framing.hpp"
+#include "zmtp/large_frame.hpp"
 
 namespace zlink {
 
@@ -29,7 +30,6 @@ public:
     /// `around` may be null. `pool` outlives it, or is null.
     decoder_curve(std::shared_ptr<const curve_box> box, const terms &what,
                   std::unique_ptr<frame_decoder> around, chunk_pool *pool);
-    ~decoder_curve() override;
 
     std::size_t lead(std::size_t most) const noexcept override;
     decoded decode(byte_span in, std::uint8_t *out) noexcept override;
@@ -46,28 +46,18 @@ private:
         block_ref owner;
         byte_span frames;
     };
-    struct large_box {
-        chunk *memory = nullptr;
-        std::size_t lead = 0;  // octets in front of it
-        std::size_t have = 0;
-        std::size_t total = 0;
-        std::size_t header_size = 0;
-    };
 
     std::uint8_t *open_boxes(std::span<std::uint8_t> in, std::uint8_t *out) noexcept;
     std::uint8_t *open_box(std::span<std::uint8_t> body, std::uint8_t *out) noexcept;
     std::uint8_t *open_batch(byte_span frames, std::uint8_t *out) noexcept;
     std::uint8_t *refuse(protocol_error why, std::uint8_t *out) noexcept;
     std::uint8_t *keep(std::span<std::uint8_t> in, const frame_header &header, std::uint8_t *out) noexcept;
-    void begin_large(byte_span in, const frame_header &header);
-    void grow_large(std::size_t wanted);
     std::size_t fill_large(byte_span in) noexcept;
     void open_large() noexcept;
     void give_up() noexcept;
     void open_apart(byte_span in) noexcept;
     void add_apart(block_ref memory, std::span<std::uint8_t> boxes) noexcept;
     void take_from_around() noexcept;
-    void forget_large() noexcept;
 
     const std::shared_ptr<const curve_box> box_;
     const terms terms_;
@@ -81,7 +71,7 @@ private:
     bool is_over_ = false;
     bool owes_refusal_ = false;       // to whoever takes frames, for want of memory
     std::vector<std::uint8_t> kept_;  // of a small box
-    large_box large_;
+    large_frame large_;
     std::vector<apart> apart_;  // to be taken, in this order
     std::size_t taken_ = 0;
 };

@@ -66,7 +66,8 @@ public:
     /// The place where the next octets may be read to, past decode(), which saves a copy of them:
     /// in a frame that the decoder puts together. Empty where there is no such place.
     virtual place place_for_next() noexcept { return {}; }
-    /// So many octets have been read there. take_frame() has the frame where that was all of it.
+    /// So many octets have been read there, or none. take_frame() has the frame where that was all
+    /// of it.
     virtual void fill(std::size_t octets) noexcept { (void)octets; }
     /// These octets of the body under way were read past the decoder, which may have to change
     /// them.

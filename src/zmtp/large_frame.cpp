@@ -1,6 +1,6 @@
 // The memory of a frame under way, as it grows; see large_frame.hpp. Map: the begin, in memory of
 // its own or the borrower's; growing with what has arrived; handing over.
-#include "session/large_frame.hpp"
+#include "zmtp/large_frame.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,15 +8,16 @@
 
 namespace zlink {
 
-void large_frame::start(std::size_t arrived, const frame_header &header) noexcept {
+void large_frame::start(std::size_t arrived, const frame_header &header, std::size_t unaligned) noexcept {
     header_ = header;
-    lead_ = (2 * alignment - sizeof(chunk) - header.header_size) % alignment;
+    lead_ = (3 * alignment - sizeof(chunk) - header.header_size - unaligned) % alignment;
     total_ = header.header_size + static_cast<std::size_t>(header.body_size);
     have_ = arrived;
 }
 
-bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept {
-    start(arrived.size(), header);
+bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header,
+                        std::size_t unaligned) noexcept {
+    start(arrived.size(), header, unaligned);
     if (have_ < least_to_hold) {
         aside_ = pool.allocate(have_);
         if (!aside_)
@@ -32,7 +33,7 @@ bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header 
 
 void large_frame::begin_elsewhere(std::uint8_t *place, byte_span arrived,
                                   const frame_header &header) noexcept {
-    start(arrived.size(), header);
+    start(arrived.size(), header, 0);
     elsewhere_ = place;
     std::memcpy(place, arrived.data() + header.header_size, have_ - header.header_size);
 }

@@ -5,7 +5,8 @@
 //           there is memory only while something is being read. Then it is all of the frame, where
 //           such memory is held idle anyway or the frame is a small one, or else eight times what
 //           has arrived.
-// Layout:   the body is aligned as malloc() does, from 2 MiB on to a cache line.
+// Layout:   the body, or what stands behind so many of its octets, is aligned as malloc() does,
+//           from 2 MiB on to a cache line.
 // Threads:  those of the connection's reading half.
 #pragma once
 
@@ -33,8 +34,10 @@ public:
     const frame_header &header() const noexcept { return header_; }
     /// Octets, with the header.
     std::size_t arrived() const noexcept { return have_; }
-    /// Starts with what has arrived, whose header is whole. False when memory is short.
-    bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
+    /// Starts with what has arrived, whose header is whole. So many octets of the body, 64 at most,
+    /// stand in front of what is to be aligned. False when memory is short.
+    bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header,
+               std::size_t unaligned = 0) noexcept;
 
     /// Does begin() with `place` for the body alone, to be read there until move_to_own_memory(),
     /// take_body() or forget().
@@ -67,7 +70,7 @@ private:
     static constexpr std::size_t alignment = 64;
 
     std::uint8_t *frame() const noexcept { return memory_->data() + lead_; }
-    void start(std::size_t arrived, const frame_header &header) noexcept;
+    void start(std::size_t arrived, const frame_header &header, std::size_t unaligned) noexcept;
     bool obtain(chunk_pool &pool) noexcept;
     bool grow(chunk_pool &pool) noexcept;
     void put_aside() noexcept;

@@ -44,7 +44,7 @@ public:
         out.reset();
         state = {};
         peer = talk(words, place);
-        out.emplace(bytes, *peer, topics.get(), sizes);
+        out.emplace(bytes, *peer, topics.get(), sizes, *pool);
         out->open(far, replays, *this);
     }
     /// So much later that no stream of the sender's is under way.

@@ -83,7 +83,7 @@ public:
     std::unique_ptr<conversation> peer = talk(greeting() + ready("PAIR"));
     scripted_stream bytes{state};
     const connection_environment environment{&io, options, sizes, pool, nullptr, {}};
-    outbound out{bytes, *peer, nullptr, sizes};
+    outbound out{bytes, *peer, nullptr, sizes, *pool};
     lease_keeper keeper{environment, bytes, out, *this};
 
     int returns = 0;  // on_reading_back
@@ -129,7 +129,7 @@ TEST(lease_keeper, does_nothing_before_there_is_a_pipe) {
     const auto peer = parts.talk(greeting() + ready("PAIR"));
     scripted_stream bytes(parts.state);
     const connection_environment environment{&parts.io, parts.options, parts.sizes, parts.pool, nullptr, {}};
-    outbound out(bytes, *peer, nullptr, parts.sizes);
+    outbound out(bytes, *peer, nullptr, parts.sizes, *parts.pool);
     struct : lease_events {
         void on_reading_back(inbound &, error) noexcept override { FAIL(); }
         void on_lease_over() noexcept override { FAIL(); }

@@ -12,7 +12,9 @@
 #include "connection_parts.hpp"
 #include "effort.hpp"
 #include "zmtp/decoder_zws.hpp"
+#include "zmtp/framing_curve.hpp"
 #include "zmtp/framing_zws.hpp"
+#include "zws_octets.hpp"
 
 namespace zlink {
 namespace {
@@ -92,7 +94,7 @@ struct translated {
     frame_queue queue{pool};
     const framing_zws form;
     decoder_zws decoder;
-    translation out;
+    translation out{*pool};
     std::array<iovec, 256> ranges;
     byte_span last;
     std::size_t largest_list = 0;
@@ -147,6 +149,44 @@ TEST(translation, masks_a_large_body_by_and_by) {
 }
 
 // As where the set of subscriptions goes out, with all that stands in the pipe.
+#ifdef ZLINK_WITH_CURVE
+TEST(translation, seals_several_large_bodies_for_one_write) {
+    curve_session ends[2];
+    for (bool is_server : {false, true}) {
+        ends[is_server].is_server = is_server;
+        std::fill_n(ends[is_server].shared.data(), 32, std::uint8_t{'k'});
+    }
+    const framing_curve sender(ends[0], framing_of_zmtp_3_1(), {});
+    const framing_curve receiver(ends[1], framing_of_zmtp_3_1(), {});
+    translated it(true);
+    std::vector<std::string> bodies;
+    for (char c : {'a', 'b', 'c', 'd', 'e', 'f'})
+        it.write(bodies.emplace_back(64 * 1024, c));
+    std::string wire;
+    std::vector<std::size_t> writes;
+    for (frame_view frame;;) {
+        while (!it.out.is_full() && it.queue.read(frame))
+            it.out.put(sender, frame, false);
+        if (it.out.is_empty())
+            break;
+        const translation::listed what = it.list();
+        EXPECT_TRUE(what.is_all);
+        wire += as_text_of(what, it.ranges);
+        writes.push_back(what.octets / (64 * 1024));
+        it.out.release(what.octets);
+    }
+    EXPECT_EQ(writes, (std::vector<std::size_t>{4, 2}));
+    const auto decoder = receiver.make_decoder();
+    EXPECT_TRUE(testing::decoded(*decoder, wire) == [&] {
+        std::string frames;
+        for (const std::string &body : bodies)
+            frames += testing::frame(body);
+        return frames;
+    }());
+    EXPECT_EQ(it.out.messages_gone(), bodies.size());
+}
+#endif
+
 TEST(translation, puts_a_larger_masked_body_behind_one_that_is_under_way) {
     translated it(true);
     it.write(body_of(70 * 1024));

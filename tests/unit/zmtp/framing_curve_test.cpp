@@ -255,6 +255,27 @@ TEST(framing_curve, has_a_large_box_read_straight_into_its_memory) {
     EXPECT_EQ(both.decode(both.encode(0, "behind")), frame("behind"));
 }
 
+TEST(framing_curve, holds_memory_for_a_large_box_of_which_little_has_come_only_while_it_is_read) {
+    ends both(false);
+    const auto pool = chunk_pool::make();
+    const auto decoder = both.server.make_decoder(pool.get());
+    const octets text = some_octets(200'000), wire = both.encode(0, text);
+    std::size_t at = 4000;
+    EXPECT_EQ(decoded(*decoder, wire.substr(0, at), SIZE_MAX), "");
+    EXPECT_LE(pool->used_octets(), 2 * at);
+    const frame_decoder::place first = decoder->place_for_next();
+    EXPECT_EQ(first.octets.size(), wire.size() - at);
+    EXPECT_GE(pool->used_octets(), wire.size());
+    decoder->fill(0);  // nothing was there
+    EXPECT_LE(pool->used_octets(), 2 * at);
+    const frame_decoder::place next = decoder->place_for_next();
+    ASSERT_EQ(next.octets.size(), wire.size() - at);
+    std::copy(wire.begin() + static_cast<std::ptrdiff_t>(at), wire.end(), next.octets.begin());
+    decoder->fill(next.octets.size());
+    block_ref owner;
+    EXPECT_TRUE(as_text(decoder->take_frame(owner)) == frame(text));
+}
+
 TEST(framing_curve, encodes_nothing_behind_the_last_number_there_is) {
     for (const bool batches : {false, true}) {
         curve_session session = session_of(false, batches);

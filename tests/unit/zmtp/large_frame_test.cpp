@@ -1,5 +1,5 @@
 // A large frame arrives whole in any pieces, and its memory follows what has arrived.
-#include "session/large_frame.hpp"
+#include "zmtp/large_frame.hpp"
 
 #include <gtest/gtest.h>
 
