@@ -184,13 +184,15 @@ bool network::has_refused(int descriptor) const noexcept {
     return at != streams_.end() && at->second->has_refused();
 }
 
-/// Promise 12.
+/// Promise 12. A borrower that takes what was kept back uses the lease, and not the stream.
 void network::look_after_lease(int descriptor, std::uint64_t lending) {
-    world_.at(world_.now() + longest_unused, [this, descriptor, lending] {
+    const std::uint32_t uses = world_.pipes.uses_of(descriptor);
+    world_.at(world_.now() + longest_unused, [this, descriptor, lending, uses] {
         const auto at = streams_.find(descriptor);
         if (world_.is_over() || at == streams_.end() || !at->second->is_lent(lending))
             return;
-        if (!at->second->is_in_use() && world_.now() - at->second->last_use() >= longest_unused)
+        if (!at->second->is_in_use() && world_.now() - at->second->last_use() >= longest_unused &&
+            world_.pipes.uses_of(descriptor) == uses)
             world_.violate(promise::comes_home,
                            "stream " + std::to_string(descriptor) + " is leased, and nobody uses it");
         else

@@ -3,6 +3,7 @@
 #include "pipe_watch.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "session/outbound.hpp"
 #include "world.hpp"
@@ -19,7 +20,7 @@ void pipe_watch::for_each_lease(What &&what) noexcept {
 void pipe_watch::note_made(const pipe_end_ptr &connections) noexcept {
     const plenty_of_memory for_the_simulator;
     std::erase_if(pipes_, [](const watched_pipe &each) { return each.connections.expired(); });
-    pipes_.push_back({connections, &connections->other(), false, false});
+    pipes_.push_back({connections, &connections->other()});
     if (world_.has_planted(planted::kept_turn))
         world_.at(world_.now() + milliseconds(world_.faults.between(1, 500)),
                   [this, weak = std::weak_ptr(connections)] {
@@ -29,6 +30,22 @@ void pipe_watch::note_made(const pipe_end_ptr &connections) noexcept {
                       if (writing turn = pipe->take_turn())
                           kept_.push_back({pipe, std::move(turn)});
                   });
+}
+
+void pipe_watch::note_peer(const pipe_end &end, const peer_info &peer) noexcept {
+    const char *descriptor = peer.find("__fd");
+    if (!descriptor)
+        return;
+    for (watched_pipe &each : pipes_)
+        if (const pipe_end_ptr pipe = each.connections.lock(); pipe.get() == &end)
+            each.descriptor = std::atoi(descriptor);
+}
+
+std::uint32_t pipe_watch::uses_of(int descriptor) const noexcept {
+    for (const watched_pipe &each : pipes_)
+        if (const pipe_end_ptr pipe = each.connections.lock(); pipe && each.descriptor == descriptor)
+            return pipe->lease().uses();
+    return 0;
 }
 
 void pipe_watch::note_sleep() noexcept {
@@ -118,6 +135,16 @@ void watched_wake(pipe_end *end) noexcept {
     world *here = world::running();
     if (!here || here->pipes.note_wake(*end))
         real_wake(end);
+}
+
+void real_set_info(pipe_end *, peer_info *) noexcept
+    asm("__real__ZN5zlink8pipe_end8set_infoEPNS_9peer_infoE");
+void watched_set_info(pipe_end *, peer_info *) noexcept
+    asm("__wrap__ZN5zlink8pipe_end8set_infoEPNS_9peer_infoE");
+void watched_set_info(pipe_end *end, peer_info *info) noexcept {
+    if (world *here = world::running(); here && info)
+        here->pipes.note_peer(*end, *info);
+    real_set_info(end, info);
 }
 
 void real_close(pipe_end *, int) noexcept asm("__real__ZN5zlink8pipe_end5closeEi");

@@ -1,9 +1,9 @@
 // The pipes of a run, where the threads of sockets and loops meet: how often they get in each
 // other's way, and faults between them.
 //
-// Seam:     the linker hands the calls of the library by which a pipe is made, wakes its other end,
-//           is closed, or has its turn claimed to the functions in pipe_watch.cpp, which go on to
-//           the real ones.
+// Seam:     the linker hands the calls of the library by which a pipe is made, gets a peer, wakes
+//           its other end, is closed, or has its turn claimed to the functions in pipe_watch.cpp,
+//           which go on to the real ones.
 // Threads:  those of one world.
 #pragma once
 
@@ -51,9 +51,14 @@ public:
     /// Whether a borrower is still at a stream that the loop believes to be its own (planted).
     bool is_read_on() const noexcept;
 
+    /// How often the lease of the stream with this descriptor was used: also to take what was kept
+    /// back at the mark, which reads nothing.
+    std::uint32_t uses_of(int descriptor) const noexcept;
+
     // ---- what pipe_watch.cpp hears of the library ----
 
     void note_made(const pipe_end_ptr &connections) noexcept;
+    void note_peer(const pipe_end &end, const peer_info &peer) noexcept;
     /// False when the wake is to be lost (planted).
     bool note_wake(const pipe_end &end) noexcept;
     void note_end_of_use(const pipe_end &end) noexcept;
@@ -64,8 +69,9 @@ private:
     struct watched_pipe {
         std::weak_ptr<pipe_end> connections;
         const pipe_end *sockets;
-        bool is_refused;  // somebody, as of the sender's last write
-        bool is_read_on;  // although its lease is thought to have ended (planted)
+        bool is_refused = false;  // somebody, as of the sender's last write
+        bool is_read_on = false;  // although its lease is thought to have ended (planted)
+        int descriptor = -1;      // of the connection that is there
     };
     struct kept_turn {
         pipe_end_ptr pipe;
