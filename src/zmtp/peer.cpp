@@ -293,17 +293,24 @@ void peer::state::take_octets(byte_span &in) {
     }
 }
 
-/// The rest of `in`, which goes on with the command under way, behind that; nothing where it cannot
-/// be told.
+/// The rest of `in`, which goes on with the command under way, behind that: messages, behind a
+/// READY. Nothing behind another frame, after which no messages may come, or where it cannot be
+/// told.
 byte_span peer::state::behind_frame(byte_span in) const noexcept {
     const byte_span frame = before_->frame;
-    std::array<std::uint8_t, long_header_size> start;
+    std::array<std::uint8_t, long_header_size + 1 + command_name::ready.size()> start;
     const std::size_t known = std::min(frame.size(), start.size());
     const std::size_t more = std::min(in.size(), start.size() - known);
     std::copy_n(frame.begin(), known, start.begin());
     std::copy_n(in.begin(), more, start.begin() + known);
     frame_header header;
     if (stage_ != stage::handshake || !get_frame_header(start.data(), known + more, header))
+        return {};
+    const byte_span begun = byte_span(start).first(known + more).subspan(header.header_size);
+    command received;
+    if (!header.is_command() ||
+        !parse_command(begun.first(std::min<std::size_t>(begun.size(), header.body_size)), received) ||
+        received.name != command_name::ready)
         return {};
     const std::uint64_t missing = header.header_size + header.body_size - frame.size();
     return missing > in.size() ? byte_span() : in.subspan(static_cast<std::size_t>(missing));

@@ -621,6 +621,37 @@ TEST(connection, comes_to_one_end_wherever_memory_is_short) {
         }
 }
 
+TEST(connection, counts_what_is_behind_a_ready_that_there_was_no_memory_for_and_behind_nothing_else) {
+    const octets frames = octets(8, '\0') + message("x");  // five messages
+    const struct {
+        octets first;
+        std::uint64_t messages;
+    } cases[] = {{ready("DEALER"), 5}, {"", 0}, {command_frame("HELLO", "x"), 0}, {command_frame("", ""), 0}};
+    for (const auto &each : cases)
+        for (const std::size_t size : {1u, 1'000'000u}) {
+            unsigned n = 1;
+            for (bool goes_on = true; goes_on; ++n) {
+                SCOPED_TRACE(::testing::Message() << each.first << " " << size << " allocation " << n);
+                driven one(socket_type::dealer);
+                one.environment.counts = std::make_shared<counters>();
+                one.start();
+                one.arrive(greeting() +
+                           each.first.substr(0, each.first.size() - std::min(size, each.first.size())));
+                {
+                    const short_heap heap(n, false);
+                    one.arrive(each.first.substr(each.first.size() - std::min(size, each.first.size())) +
+                               frames);
+                    goes_on = short_heap::has_struck();
+                }
+                one.take();
+                const std::uint64_t taken = one.log.empty() ? 0 : one.log.size() - 1;  // behind the hello
+                EXPECT_EQ(taken + one.environment.counts->get(counter::dropped_unread), each.messages);
+                ASSERT_LT(n, 100u);
+            }
+            EXPECT_GT(n, 1u) << "there was an allocation";
+        }
+}
+
 // ---- a stream whose halves take turns ----
 
 /// Another thread is at the stream after each octet, and leaves it as the next moment comes.
