@@ -58,7 +58,7 @@ bool outbound::close() noexcept {
     // Nobody is in write_now() any more.
     if (translates()) {
         drop_translated_message(turn);
-        lost_ = messages_taken() - taken_before_ - translated_->messages_gone();
+        lost_ = messages_taken() - taken_before_ - translated_->messages_gone(peer_.framing());
     } else {
         lost_ = turn.drop_cut_message();
     }

@@ -31,14 +31,13 @@ std::uint64_t translation::octets_put() const noexcept {
     return octets_gone_ + copied_end() - copied_gone_ + of_bodies + slice_size_ + covered_.size;
 }
 
-/// So many messages have gone once so many octets have.
-void translation::note_messages(std::uint64_t octets, std::uint64_t messages) {
+void translation::note_messages(const mark &more) {
     if (marks_.size() == marks_.capacity()) {
         forget_marks();
         if (marks_.size() > marks_.capacity() / 2)
             marks_.reserve(2 * marks_.capacity());
     }
-    marks_.push_back({octets, messages});
+    marks_.push_back(more);
 }
 
 /// Those of messages that have gone.
@@ -49,21 +48,56 @@ void translation::forget_marks() noexcept {
     marks_.erase(marks_.begin(), left);
 }
 
-std::uint64_t translation::messages_gone() noexcept {
+/// Small frames stand next to each other in copied_, and those of the cut mark are still there.
+translation::cut translation::look_at_cut(const framing &form, const mark &of) const noexcept {
+    const std::uint64_t begin = of.octets - of.size;
+    const std::uint64_t gone = octets_gone_ - begin;
+    const byte_span wire(copied_.data() + copied_gone_ - gone, of.size);
+    std::uint64_t at = 0;
+    cut found{};
+    while (at < gone && wire.size() > at) {
+        const framing::small_frame next = form.look_at_small(wire.subspan(at));
+        if (next.size == 0)  // they go together
+            break;
+        at += next.size;
+        found.ends_message = next.ends_message && at > gone;
+        found.messages += next.ends_message && at <= gone;
+    }
+    found.end = begin + at;
+    return found;
+}
+
+/// Before the memory of what has gone is used again. What is left of the mark begins with a frame.
+void translation::split_cut_mark(const framing &form) {
     forget_marks();
-    return messages_gone_;
+    if (marks_.empty() || marks_.front().octets - marks_.front().size >= octets_gone_)
+        return;
+    const mark whole = marks_.front();
+    const cut found = look_at_cut(form, whole);
+    if (found.end == whole.octets - whole.size)
+        return;
+    marks_.insert(marks_.begin(), {found.end, found.ends_message, 0});
+    messages_gone_ += found.messages;
+    marks_[1].messages = whole.messages - found.messages - found.ends_message;
+    marks_[1].size = static_cast<std::uint32_t>(whole.octets - found.end);
+}
+
+std::uint64_t translation::messages_gone(const framing &form) noexcept {
+    forget_marks();
+    const bool has_cut_one = !marks_.empty() && marks_.front().octets - marks_.front().size < octets_gone_;
+    return messages_gone_ + (has_cut_one ? look_at_cut(form, marks_.front()).messages : 0);
 }
 
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
     put_frame(form, frame, is_in_place);
     if (!in_message_)
-        note_messages(octets_put(), 1);
+        note_messages({octets_put(), 1, 0});
 }
 
 void translation::put_frame(const framing &form, const frame_view &frame, bool is_in_place) {
     in_message_ = frame.has_more();
     cover_all();
-    forget_gone();
+    forget_gone(form);
     std::vector<std::uint8_t> &out = tail();
     const std::optional<body_cover> how = form.encode_header(frame.flags, frame.size, out);
     const bool is_copied = frame.size < (how ? sliced_from : uncopied_from) || !frame.owner;
@@ -99,9 +133,8 @@ void translation::put_frame(const framing &form, const frame_view &frame, bool i
 
 std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     constexpr std::size_t longest_head = 64;
-    forget_gone();
+    forget_gone(form);
     const std::size_t before = copied_end();
-    const std::uint64_t begin = octets_put();
     const std::size_t wanted = form.room_for_small(std::min(in.size(), batch)) + longest_head;
     const std::size_t room = std::min(wanted, batch - std::min(batch, before) + uncopied_from + longest_head);
     if (copied_.size() < before + room) {
@@ -110,19 +143,28 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
         copied_.resize(before + room);
     }
     std::uint64_t messages = 0;
-    const std::size_t octets =
-        form.encode_small(in, uncopied_from - 1, std::span(copied_).subspan(before), in_message_, messages);
-    spare_ = copied_.size() - before - octets;
-    debug_counters::add(debug_counters::count::copied_octets, octets);
-    if (messages > 0)
-        note_messages(messages == 1 ? begin + octets : begin + 1, messages);
+    spare_ = copied_.size() - before;
+    do {
+        std::uint64_t ended = 0;
+        const std::size_t octets =
+            form.encode_small(in, uncopied_from - 1, std::span(copied_).last(spare_), in_message_, ended);
+        if (octets == 0)
+            break;
+        spare_ -= octets;
+        debug_counters::add(debug_counters::count::copied_octets, octets);
+        if (ended > 0)
+            note_messages(
+                {octets_put(), static_cast<std::uint32_t>(ended), static_cast<std::uint32_t>(octets)});
+        messages += ended;
+    } while (!in.empty());
     return messages;
 }
 
 /// Moves what is left to where the copied octets stood that have gone out.
-void translation::forget_gone() noexcept {
+void translation::forget_gone(const framing &form) {
     if (copied_gone_ == 0 || !bodies_.empty())
         return;
+    split_cut_mark(form);
     std::memmove(copied_.data(), copied_.data() + copied_gone_, copied_end() - copied_gone_);
     spare_ += copied_gone_;
     copied_gone_ = 0;

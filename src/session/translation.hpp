@@ -73,9 +73,8 @@ public:
     void release(std::size_t octets) noexcept;
     /// Copies what is left of a body that stands where its sender has it.
     void copy_rest() noexcept;
-    /// The messages of which nothing is left here. Small ones that were put together are gone
-    /// together, with the first of their octets.
-    std::uint64_t messages_gone() noexcept;
+    /// The messages of which nothing is left here. `form`: that of put_small().
+    std::uint64_t messages_gone(const framing &form) noexcept;
 
 private:
     static constexpr std::size_t uncopied_from = 8 * 1024;
@@ -101,16 +100,25 @@ private:
     /// Messages, and how many octets have gone out once these have.
     struct mark {
         std::uint64_t octets;
-        std::uint64_t messages;
+        std::uint32_t messages;
+        std::uint32_t size;  // octets of small frames that were put together, the last of them; or 0
+    };
+    /// The small frames of a mark of which some have gone.
+    struct cut {
+        std::uint64_t end;       // octets that have gone out once the frame under way has
+        std::uint32_t messages;  // that have gone
+        bool ends_message;       // the frame under way
     };
 
     bool has_sealed() const noexcept { return !bodies_.empty() && bodies_.back().is_sealed; }
     std::uint64_t octets_put() const noexcept;
+    cut look_at_cut(const framing &form, const mark &of) const noexcept;
+    void split_cut_mark(const framing &form);
     void put_frame(const framing &form, const frame_view &frame, bool is_in_place);
-    void note_messages(std::uint64_t octets, std::uint64_t messages);
+    void note_messages(const mark &more);
     void forget_marks() noexcept;
     std::size_t copied_end() const noexcept { return copied_.size() - spare_; }
-    void forget_gone() noexcept;
+    void forget_gone(const framing &form);
     void cover_at_once(const framing &form, body_cover how, const frame_view &frame);
     void cover_some();
     void cover_all();

@@ -112,10 +112,10 @@ public:
     /// Appends a body, or what is left of it, with that done to it.
     virtual void append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const;
     /// Encodes the message frames that `in` begins with, in the form of a queue, as far as they are
-    /// whole, their bodies are no larger than `most`, and there is room. Takes them from `in`.
-    /// `in_message` is whether the last of them was one with more; the messages that end are
-    /// counted. Returns the octets written. It is used if has_encode_small() says so: elsewhere it
-    /// is no faster than one by one.
+    /// whole, their bodies are no larger than `most`, and there is room: all of them, or those that
+    /// the peer gets together or not at all. Takes them from `in`. `in_message` is whether the last
+    /// of them was one with more; the messages that end are counted. Returns the octets written. It
+    /// is used if has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
     /// The octets that a small frame has more on the wire than in a queue.
     virtual std::size_t growth_of_small() const noexcept { return 0; }
@@ -125,6 +125,16 @@ public:
                                      bool &in_message, std::uint64_t &messages) const noexcept {
         (void)in, (void)most, (void)out, (void)in_message, (void)messages;
         return 0;
+    }
+    struct small_frame {
+        std::size_t size = 0;  // octets
+        bool ends_message = false;
+    };
+    /// The frame that `wire` begins with, as encode_small() has written it; of no size where the
+    /// peer gets all that one call has written together.
+    virtual small_frame look_at_small(byte_span wire) const noexcept {
+        (void)wire;
+        return {};
     }
     /// Appends a command frame with this body.
     virtual void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;

@@ -123,29 +123,25 @@ framing_curve::run framing_curve::find_run(byte_span in, std::size_t most, std::
     return found;
 }
 
+/// One box.
 std::size_t framing_curve::encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                         bool &in_message, std::uint64_t &messages) const noexcept {
-    std::uint8_t *to = out.data();
-    std::uint8_t *const end = to + out.size();
-    while (!in.empty() && static_cast<std::size_t>(end - to) > of_box && has_number()) {
-        const std::size_t room = static_cast<std::size_t>(end - to) - of_box;
-        frame_header first;
-        if (!get_frame_header(in.data(), in.size(), first))
-            break;
-        const std::size_t size = first.header_size + static_cast<std::size_t>(first.body_size);
-        const run found = find_run(in, most, batches_ ? std::min(room, usual_batch) : std::min(room, size));
-        if (found.frames == 0)
-            break;
-        const byte_span frames = in.first(found.octets);
-        if (found.frames > 1)
-            to = put_box(curve_octet::batch, frames, to);
-        else
-            to = put_box(first.has_more() ? curve_octet::more : 0, frames.subspan(first.header_size), to);
-        in = in.subspan(found.octets);
-        in_message = found.in_message;
-        messages += found.messages;
-    }
-    return static_cast<std::size_t>(to - out.data());
+    frame_header first;
+    if (out.size() <= of_box || !has_number() || !get_frame_header(in.data(), in.size(), first))
+        return 0;
+    const std::size_t room = out.size() - of_box;
+    const std::size_t size = first.header_size + static_cast<std::size_t>(first.body_size);
+    const run found = find_run(in, most, batches_ ? std::min(room, usual_batch) : std::min(room, size));
+    if (found.frames == 0)
+        return 0;
+    const byte_span frames = in.first(found.octets);
+    const std::uint8_t *const end = found.frames > 1 ? put_box(curve_octet::batch, frames, out.data())
+                                                     : put_box(first.has_more() ? curve_octet::more : 0,
+                                                               frames.subspan(first.header_size), out.data());
+    in = in.subspan(found.octets);
+    in_message = found.in_message;
+    messages += found.messages;
+    return static_cast<std::size_t>(end - out.data());
 }
 
 // ---- commands ----

@@ -166,6 +166,21 @@ std::size_t framing_zws::encode_small(byte_span &in, std::size_t most, std::span
     return static_cast<std::size_t>(end - out.data());
 }
 
+framing::small_frame framing_zws::look_at_small(byte_span wire) const noexcept {
+    std::size_t size = wire[1] & ~web_header::mask_bit;
+    std::size_t at = web_header::shortest;
+    if (size == web_header::length_16) {
+        size = get_u16(wire.data() + at);
+        at += sizeof(std::uint16_t);
+    }
+    std::uint8_t mask = 0;
+    if (keys_) {
+        mask = wire[at];
+        at += std::tuple_size_v<mask_key>;
+    }
+    return {at + size, form_.is_raw || (wire[at] ^ mask) == zws_octet::last};
+}
+
 void framing_zws::encode_subscription(bool is_subscribe, byte_span topic,
                                       std::vector<std::uint8_t> &out) const {
     if (!form_.is_raw)

@@ -36,6 +36,7 @@ public:
     std::size_t room_for_small(std::size_t octets) const noexcept override { return 4 * octets; }
     std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
                              std::uint64_t &messages) const noexcept override;
+    small_frame look_at_small(byte_span wire) const noexcept override;
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
     void encode_command(byte_span body, std::vector<std::uint8_t> &out) const override;

@@ -3,6 +3,7 @@
 
 #include "core/curve_keys.hpp"
 #include "stepped_connection.hpp"
+#include "zws_octets.hpp"
 
 namespace zlink {
 namespace {
@@ -49,6 +50,20 @@ struct queued : driven {
         io.costly.run_one();
         run();
         return state.output;
+    }
+
+    /// Both sides are in traffic, with nothing left to do.
+    void establish_curve() {
+        arrive(client_says(take_turn()));
+        take_turn();
+        state.output.clear();
+        verdict good;
+        good.what = verdict::kind::accepted;
+        it->on_verdict(good);
+        run();
+        client_says(std::exchange(state.output, {}));
+        ASSERT_EQ(established, 1);
+        ASSERT_TRUE(client.machine().is_established());
     }
 
     testing::peer_driver client;
@@ -103,6 +118,33 @@ TEST(connection_queued, may_be_let_go) {
     EXPECT_TRUE(it.it->let_go(true));
     it.it.reset();
     EXPECT_TRUE(it.io.costly.is_empty());
+}
+
+// ---- what is lost ----
+
+// A box is there as a whole, or not at all; many messages stand in one.
+TEST(connection_curve, counts_each_message_of_a_box_that_is_not_written_whole_and_no_other) {
+    constexpr std::size_t count = 400;
+    for (std::size_t cut = 0; cut < count * 110; cut += 1'501) {
+        SCOPED_TRACE(cut);
+        queued it;
+        it.environment.counts = std::make_shared<counters>();
+        ASSERT_NO_FATAL_FAILURE(it.establish_curve());
+        it.state.room = cut;
+        for (std::size_t i = 0; i < count; ++i)
+            it.send({body_of(100)});
+        it.run();
+        ASSERT_EQ(it.state.output.size(), std::min(cut, it.state.output.size()));
+        const auto decoder = it.client.machine().framing().make_decoder();
+        const octets frames = testing::decoded(*decoder, it.state.output);
+        const std::size_t heard = frames.size() / 102;
+        it.state.is_reset = true;
+        it.state.let_read();
+        ASSERT_EQ(it.broken, 1);
+        EXPECT_EQ(heard + it.environment.counts->get(counter::dropped_peer_gone) +
+                      it.far->incoming().under_way().messages,
+                  count);
+    }
 }
 
 }  // namespace

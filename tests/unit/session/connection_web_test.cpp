@@ -86,5 +86,39 @@ TEST(connection_web, gives_credit_back_for_small_messages_among_large_ones) {
     }
 }
 
+// ---- what is lost ----
+
+TEST(connection_web, counts_each_small_message_that_is_not_written_whole_and_no_other) {
+    constexpr std::size_t sizes[] = {3, 0, 124, 125, 300, 7, 1'000};
+    std::size_t whole = 0;
+    for (const std::size_t size : sizes)
+        whole += testing::zws(0, body_of(size)).size();
+    for (const bool is_in_two : {false, true})
+        for (std::size_t cut = 0; cut <= whole; ++cut) {
+            SCOPED_TRACE(::testing::Message() << cut << is_in_two);
+            web_server it;
+            it.environment.counts = std::make_shared<counters>();
+            it.state.room = is_in_two ? cut / 2 : cut;
+            for (const std::size_t size : sizes)
+                it.send(body_of(size));
+            it.run();
+            if (is_in_two) {
+                it.send("behind");  // put where the memory of what has gone was
+                it.make_room(cut - cut / 2);
+            }
+            ASSERT_EQ(it.state.output.size(), cut);
+            std::uint64_t written = 0;
+            for (std::size_t end = 0; written < std::size(sizes); ++written)
+                if ((end += testing::zws(0, body_of(sizes[written])).size()) > cut)
+                    break;
+            it.state.is_reset = true;
+            it.state.let_read();
+            ASSERT_EQ(it.broken, 1);
+            EXPECT_EQ(written + it.environment.counts->get(counter::dropped_peer_gone) +
+                          it.far->incoming().under_way().messages,
+                      std::size(sizes) + is_in_two);
+        }
+}
+
 }  // namespace
 }  // namespace zlink
