@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "core/platform.hpp"
 #include "memory/chunk.hpp"
 
 namespace zlink::capi {
@@ -39,6 +40,21 @@ void tell(const Struct &what, Struct *to, std::size_t size) noexcept {
     std::memcpy(to, &what, std::min(size, sizeof what));
 }
 
+/// Runs what may wait. Where the C library does not unwind the thread that it ends, the library has
+/// done so up to here, and here the thread ends.
+template <typename Body>
+[[gnu::always_inline]] inline auto ending_here(Body &&body) -> std::invoke_result_t<Body> {
+    if constexpr (platform::unwinds_cancelled_threads) {
+        return body();
+    } else {
+        try {
+            return body();
+        } catch (const platform::end_of_thread &) {
+        }
+        platform::end_cancelled_thread();
+    }
+}
+
 /// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the
 /// system's number when it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. An
 /// exception that passes is not ours: the end of a cancelled thread.
@@ -46,7 +62,7 @@ template <typename Body>
 auto guarded(Body &&body) -> std::invoke_result_t<Body> {
     using result = std::invoke_result_t<Body>;
     try {
-        return body();
+        return ending_here(body);
     } catch (const std::bad_alloc &) {
         return fail<result>(error::no_memory);
     } catch (const std::system_error &e) {

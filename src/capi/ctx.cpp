@@ -11,6 +11,23 @@ namespace {
 
 error set_int(context &ctx, int option, int value) { return ctx.set_option(option, &value, sizeof value); }
 
+/// Keeps hold of the context while it waits.
+int terminate(void *ctx) {
+    if (handles.forget(ctx, handle_kind::inherited_context))
+        return 0;
+    const std::shared_ptr<context> found = context_of(ctx);
+    if (!found)
+        return fail(error::fault);
+    if (const error e = found->terminate(); failed(e))
+        return fail(e);
+    // Other calls may keep the context a while longer, but nobody is told anything any more.
+    if (const error e = found->set_log(nullptr, nullptr, log_level::none); failed(e))
+        return fail(e);
+    metrics::forget(*found);
+    (void)handles.take(ctx, handle_kind::context);
+    return 0;
+}
+
 }  // namespace
 
 void *zmq_ctx_new(void) {
@@ -28,19 +45,7 @@ void *zmq_ctx_new(void) {
 }
 
 int zmq_ctx_term(void *ctx) {
-    if (handles.forget(ctx, handle_kind::inherited_context))
-        return 0;
-    const std::shared_ptr<context> found = context_of(ctx);
-    if (!found)
-        return fail(error::fault);
-    if (const error e = found->terminate(); failed(e))
-        return fail(e);
-    // Other calls may keep the context a while longer, but nobody is told anything any more.
-    if (const error e = found->set_log(nullptr, nullptr, log_level::none); failed(e))
-        return fail(e);
-    metrics::forget(*found);
-    (void)handles.take(ctx, handle_kind::context);
-    return 0;
+    return ending_here([&] { return terminate(ctx); });
 }
 
 int zmq_ctx_shutdown(void *ctx) {

@@ -117,5 +117,6 @@ int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *s
     const platform::sleeping_mask during(*sigmask);
     const int count = zmq_poll(items, nitems, timeout);
     // It may not have slept.
-    return count == 0 && platform::poll_as_caller(nullptr, 0, 0) < 0 ? fail(error::interrupted) : count;
+    const auto was_interrupted = [] { return platform::poll_as_caller(nullptr, 0, 0) < 0; };
+    return count == 0 && ending_here(was_interrupted) ? fail(error::interrupted) : count;
 }

@@ -17,7 +17,7 @@ int zmq_proxy_steerable(void *frontend, void *backend, void *capture, void *cont
     socket *const steering = socket_of(control);
     if (!front || !back || (capture && !copies) || (control && !steering))
         return fail(error::not_socket);
-    return answer(run_proxy({*front, *back, copies, steering}));
+    return answer(ending_here([&] { return run_proxy({*front, *back, copies, steering}); }));
 }
 
 int zmq_proxy(void *frontend, void *backend, void *capture) {

@@ -51,7 +51,7 @@ int change_socket(void *s, Body &&body) noexcept {
         return fail(error::not_socket);
     if (!buf && len > 0)
         return fail(error::fault);
-    const error e = self->send(octets(buf, len), flags);
+    const error e = ending_here([&] { return self->send(octets(buf, len), flags); });
     return failed(e) ? fail(e) : clipped(len);
 }
 
@@ -75,7 +75,7 @@ int change_socket(void *s, Body &&body) noexcept {
     if (!buf && len > 0)
         return fail(error::fault);
     std::size_t size = 0;
-    const error e = self->receive(buf, len, size, flags);
+    const error e = ending_here([&] { return self->receive(buf, len, size, flags); });
     return failed(e) ? fail(e) : clipped(size);
 }
 
@@ -175,7 +175,7 @@ int zmq_send_const(void *s, const void *buf, size_t len, int flags) {
         return fail(error::not_socket);
     if (!buf && len > 0)
         return fail(error::fault);
-    const error e = self->send_constant(octets(buf, len), flags);
+    const error e = ending_here([&] { return self->send_constant(octets(buf, len), flags); });
     return failed(e) ? fail(e) : clipped(len);
 }
 
@@ -197,7 +197,7 @@ int zmq_msg_send(zmq_msg_t *msg, void *s, int flags) {
     if (!msg || !message_at(msg)->is_valid())
         return fail(error::fault);
     const std::size_t size = message_at(msg)->size();
-    const error e = self->send(*message_at(msg), flags);
+    const error e = ending_here([&] { return self->send(*message_at(msg), flags); });
     return failed(e) ? fail(e) : clipped(size);
 }
 
@@ -207,7 +207,7 @@ int zmq_msg_recv(zmq_msg_t *msg, void *s, int flags) {
         return fail(error::not_socket);
     if (!msg)
         return fail(error::fault);
-    const error e = self->receive(*message_at(msg), flags);
+    const error e = ending_here([&] { return self->receive(*message_at(msg), flags); });
     return failed(e) ? fail(e) : clipped(message_at(msg)->size());
 }
 
@@ -243,7 +243,7 @@ int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags) {
     for (bool has_more = true; has_more && *count < room;) {
         message part;
         part.init();
-        if (const error e = self->receive(part, flags); failed(e))
+        if (const error e = ending_here([&] { return self->receive(part, flags); }); failed(e))
             return fail(e);
         void *copy = std::malloc(std::max<std::size_t>(part.size(), 1));
         if (copy) {

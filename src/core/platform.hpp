@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <pthread.h>
 #include <set>
 #include <signal.h>
 #include <string_view>
@@ -64,10 +65,23 @@ private:
     int kept_ = 0;
 };
 
+/// Whether the C library unwinds the stack of a thread that it ends. That of musl does not: there
+/// the library unwinds what is its own, by an exception, and its caller's frames are left as they
+/// are.
+#ifdef PTHREAD_CANCEL_MASKED
+inline constexpr bool unwinds_cancelled_threads = false;
+#else
+inline constexpr bool unwinds_cancelled_threads = true;
+#endif
+/// That exception. What is caught on its way is std::exception, which it is none of.
+struct end_of_thread {};
+
 /// Ends the calling thread if it is to be cancelled: what is on its stack is unwound, as by an
 /// exception. (The C library ends the process where a handler of all exceptions does not pass this
-/// one on, or a function must not throw.)
+/// one on, or a function must not throw.) Throws end_of_thread where nobody else unwinds.
 void end_if_cancelled();
+/// Ends the calling thread as one that was cancelled, once an end_of_thread was caught.
+[[noreturn]] void end_cancelled_thread();
 /// poll(2), in which the thread may end so.
 int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms);
 /// The signals that poll_as_caller() lets in on this thread, as long as it stands, are those that

@@ -280,33 +280,62 @@ cancellation_shield::cancellation_shield() noexcept {
 
 cancellation_shield::~cancellation_shield() { (void)::pthread_setcancelstate(kept_, nullptr); }
 
+namespace {
+
+constinit thread_local const sigset_t *mask_of_sleep = nullptr;
+
+#ifdef PTHREAD_CANCEL_MASKED
+/// A call that would end the thread fails instead (ECANCELED), and cancellation stays disabled
+/// while the library unwinds.
+template <class Call>
+int end_in(Call &&call) {
+    int kept = 0;
+    (void)::pthread_setcancelstate(PTHREAD_CANCEL_MASKED, &kept);
+    if (kept == PTHREAD_CANCEL_DISABLE)
+        (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    const int result = call();
+    const bool is_over = kept == PTHREAD_CANCEL_ENABLE && result < 0 && errno == ECANCELED;
+    (void)::pthread_setcancelstate(is_over ? PTHREAD_CANCEL_DISABLE : kept, nullptr);
+    if (is_over)
+        throw end_of_thread{};
+    return result;
+}
+
+int shortest_sleep() { return ::poll(nullptr, 0, 0); }
+#else
 /// AddressSanitizer learns of the frames that an exception leaves, but not of those that the end of
 /// a thread does: what runs in their place would be taken to write where it must not.
-static void leave_frames() noexcept {
+template <class Call>
+int end_in(Call &&call) {
 #ifdef __SANITIZE_ADDRESS__
     ::__asan_handle_no_return();
 #endif
+    return call();
 }
 
-void end_if_cancelled() {
-    leave_frames();
+int shortest_sleep() {
     ::pthread_testcancel();
+    return 0;
 }
+#endif
 
-namespace {
-constinit thread_local const sigset_t *mask_of_sleep = nullptr;
-}
+}  // namespace
 
 sleeping_mask::sleeping_mask(const ::sigset_t &mask) noexcept { mask_of_sleep = &mask; }
 sleeping_mask::~sleeping_mask() { mask_of_sleep = nullptr; }
 
+void end_if_cancelled() { (void)end_in(shortest_sleep); }
+
 int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms) {
-    leave_frames();
-    if (__builtin_expect(mask_of_sleep == nullptr, 1))
-        return ::poll(items, count, timeout_ms);
-    const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
-    return ::ppoll(items, count, timeout_ms < 0 ? nullptr : &timeout, mask_of_sleep);
+    return end_in([&] {
+        if (__builtin_expect(mask_of_sleep == nullptr, 1))
+            return ::poll(items, count, timeout_ms);
+        const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
+        return ::ppoll(items, count, timeout_ms < 0 ? nullptr : &timeout, mask_of_sleep);
+    });
 }
+
+void end_cancelled_thread() { ::pthread_exit(PTHREAD_CANCELED); }
 
 void block_all_signals() noexcept {
     sigset_t all;

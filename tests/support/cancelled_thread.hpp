@@ -26,6 +26,14 @@ inline constexpr bool is_seen_to_unwind = false;
 inline constexpr bool is_seen_to_unwind = true;
 #endif
 
+// A thread that has disabled cancellation is left alone by pthread_cancel, but musl's interrupts
+// the call in which it sleeps, as any signal does.
+#ifdef PTHREAD_CANCEL_MASKED
+inline constexpr bool cancelling_interrupts = true;
+#else
+inline constexpr bool cancelling_interrupts = false;
+#endif
+
 #define SKIP_IF_NOT_SEEN_TO_UNWIND()                                                                         \
     if (!zlink_test::is_seen_to_unwind)                                                                      \
     GTEST_SKIP() << "ThreadSanitizer does not see the locks of a thread that is cancelled in poll(2)"
