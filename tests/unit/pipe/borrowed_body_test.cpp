@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "core/platform.hpp"
 #include "lone_thread.hpp"
+#include "microsecond_clock.hpp"
 #include "pipe/room_wait.hpp"
 #include "pipe_pair.hpp"
 #include "placed_memory.hpp"
@@ -107,7 +107,8 @@ protected:
     std::span<char> body{place.data(), place.text().size()};
     narrow_connection connection{reader};
     test::lone_thread thread{true};
-    pace own_pace{platform::steady_clock(), thread};
+    const test::microsecond_clock clock;
+    pace own_pace{clock, thread};
 };
 
 TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {

@@ -6,8 +6,8 @@
 #include <array>
 #include <string>
 
-#include "core/platform.hpp"
 #include "lone_thread.hpp"
+#include "microsecond_clock.hpp"
 #include "pipe_pair.hpp"
 #include "written_connection.hpp"
 
@@ -123,7 +123,8 @@ TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     open_with_batch(batch);
     taker connection(*reader);
     test::lone_thread thread;
-    pace stream(platform::steady_clock(), thread);
+    const test::microsecond_clock clock;
+    pace stream(clock, thread);
     writer->set_pace(&stream);
     for (const std::size_t size : {80, 255, 256, 3000, 15'000, 100}) {
         SCOPED_TRACE(size);
@@ -154,7 +155,8 @@ TEST_F(pipe_pair, counts_octets_of_a_batch_as_they_are_on_the_wire) {
     taker connection(*reader);
     reader->take_turn().expect_growth(growth);
     test::lone_thread thread;
-    pace stream(platform::steady_clock(), thread);
+    const test::microsecond_clock clock;
+    pace stream(clock, thread);
     writer->set_pace(&stream);
     while (connection.writes < 2)
         ASSERT_TRUE(send(std::string(size, 'x')));
@@ -170,7 +172,8 @@ TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
     open(mark);
     taker connection(*reader);
     test::lone_thread thread;
-    pace stream(platform::steady_clock(), thread);
+    const test::microsecond_clock clock;
+    pace stream(clock, thread);
     writer->set_pace(&stream);
     for (int i = 0; i < 20 * mark; ++i) {
         allow_short_writes();
@@ -180,18 +183,12 @@ TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
     EXPECT_LE(connection.writes, 20 + 5);
 }
 
-/// A clock that goes on by a microsecond each time it is asked.
-struct microsecond_clock final : clock_source {
-    time_point now() const noexcept override { return at += std::chrono::microseconds(1); }
-    mutable time_point at{std::chrono::hours(1)};
-};
-
 TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream) {
     constexpr int always = 10'000;
     const std::string large(100'000, 'x');
     open(0);
     taker connection(*reader);
-    const microsecond_clock clock;
+    const test::microsecond_clock clock;
     test::lone_thread thread(true);
     pace looking(clock, thread);
     writer->set_pace(&looking);
@@ -258,7 +255,7 @@ TEST_F(pipe_pair, a_borrower_that_goes_on_sending_writes_again_to_a_stream_that_
         SCOPED_TRACE(is_leased);
         open(0);
         full_stream connection(*reader);
-        microsecond_clock clock;
+        test::microsecond_clock clock;
         test::lone_thread thread;
         pace sending(clock, thread);
         sending.set_may_wait(false);
@@ -284,7 +281,7 @@ TEST_F(pipe_pair, a_borrower_that_goes_on_sending_writes_again_to_a_stream_that_
 TEST_F(pipe_pair, writes_an_answer_at_once_where_this_thread_reads_the_peer) {
     open(0);
     taker connection(*reader);
-    const microsecond_clock clock;
+    const test::microsecond_clock clock;
     test::lone_thread thread;
     pace hurried(clock, thread);
     writer->set_pace(&hurried);
@@ -329,7 +326,7 @@ TEST_F(pipe_pair, writes_an_answer_at_once_where_this_thread_reads_the_peer) {
 TEST_F(pipe_pair, does_not_look_for_room_for_a_message_of_many_writes) {
     open(0);
     taker connection(*reader);
-    const microsecond_clock clock;
+    const test::microsecond_clock clock;
     test::lone_thread thread(true);
     pace looking(clock, thread);
     writer->set_pace(&looking);
