@@ -15,6 +15,7 @@ FOR_PACKAGE := build-essential debhelper lintian python3
 FOR_PROOF := debootstrap binutils iproute2
 FOR_DOCS  := python3 python3-pip mandoc
 FOR_AARCH64 := g++-aarch64-linux-gnu libssl-dev:arm64 libsodium-dev:arm64
+FOR_MUSL_PROOF := googletest openssl dpkg debian-archive-keyring
 FOR_CROSS_CHECK := libgtest-dev:arm64 libstdc++6:arm64 qemu-user-static
 SITE     := docs/site/requirements.txt
 FOREIGN  := tests/interop/requirements.txt
@@ -30,7 +31,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench docs clean format check-format wheel ecosystem deps-aarch64 deps-cross-check test-aarch64 cross-check
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench docs clean format check-format wheel ecosystem deps-aarch64 deps-cross-check test-aarch64 cross-check musl-proof
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -44,6 +45,8 @@ help:
 	@echo 'make wheel         build/wheel/*.whl: zlink for Python and its pyzmq, on systems with GLIBC 2.27 or later'
 	@echo 'make wheel ARCH=aarch64   the same for another processor, on Debian for x86-64'
 	@echo 'make wheel LIBC=musl      for systems with musl 1.2, such as Alpine; with the compiler of zig, of PyPI'
+	@echo 'make musl-proof    that wheel, proved on musl 1.2.5: cancelled threads, fork, and pyzmq'"'"'s own suite on a Python built for it;'
+	@echo '                   ARCH=aarch64 by qemu, without Python'
 	@echo 'make cross-check   the library for aarch64, and tests of each kind that qemu runs; some ten minutes'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
@@ -189,6 +192,15 @@ cross-check: deps-cross-check
 	cmake --build --preset aarch64 -j $(JOBS) --target library unit_core unit_pipe unit_zmtp pattern_contract capi_life \
 	    capi_transports reopened
 	ctest --preset aarch64 -R '^(unit_(core|pipe|zmtp)|reopened|pattern_contract|test_(log|asio_tcp|bind_failures|inproc))$$'
+
+musl-proof: FOR_THIS = $(FOR_MUSL_PROOF) $(OTHER_ARCH:%=qemu-user-static)
+musl-proof: proved = build/wheel$(OTHER_ARCH:%=/%)/musl
+musl-proof: processor = $(or $(ARCH),$(shell uname -m))
+musl-proof:
+	$(MAKE) wheel LIBC=musl $(OTHER_ARCH:%=ARCH=%)
+	$(call install,$(FOR_THIS))
+	$(PYTHON) tests/package/musl_programs.py $(proved) $(processor) build/musl_proof/$(processor)
+	$(if $(OTHER_ARCH),,$(PYTHON) tests/package/musl_python.py $(proved) build/musl_proof/python $(JOBS))
 
 demo: build deps-demo
 	$(PYTHON) demo/run.py
