@@ -15,6 +15,7 @@
 #include "context/peer_survey.hpp"
 #include "context/zap_client.hpp"
 #include "core/event_log.hpp"
+#include "core/numbers.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "policy/policy.hpp"
@@ -36,11 +37,6 @@ std::shared_ptr<event_log> open_log(log_level level) {
                   std::string(event_log::name_of_library()) + ", " + platform::path_of_library());
     }
     return log;
-}
-
-std::uint64_t next_number() noexcept {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 class context_impl final : public context,
@@ -106,7 +102,7 @@ private:
     void look_at_permissions() noexcept;
     void look_at_permissions_of_closed() noexcept;
 
-    const std::uint64_t number_ = next_number();
+    const std::uint64_t number_ = new_number.contexts.next();
     tuning knobs_;
     const std::shared_ptr<event_log> log_ = open_log(knobs_.log);
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();

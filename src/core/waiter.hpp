@@ -3,12 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "core/error.hpp"
+#include "core/numbers.hpp"
 #include "memory/times.hpp"
 
 namespace zlink {
@@ -23,13 +23,6 @@ public:
         return deadline != time_point::max() && now() >= deadline;
     }
 };
-
-/// A number for one opening of a descriptor, which the process gives no second time: the
-/// descriptor's own number is given again once it is closed. Never 0.
-inline std::uint64_t new_opening() noexcept {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
 
 /// A level that one thread raises and another waits for. Belongs to one socket.
 class wakeup {
@@ -46,7 +39,7 @@ public:
     std::uint64_t opening() const noexcept { return opening_; }
 
 private:
-    const std::uint64_t opening_ = new_opening();
+    const std::uint64_t opening_ = new_number.openings.next();
 };
 
 /// A descriptor of the application's, or of a socket, in one blocking call. Whoever makes one says

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/numbers.hpp"
 #include "core/waiter.hpp"
 #include "pipe/read_lease.hpp"
 #include "pipe/reading.hpp"
@@ -63,7 +64,7 @@ public:
     virtual reading_half &leased_half() noexcept = 0;
 
 private:
-    const std::uint64_t opening_ = new_opening();
+    const std::uint64_t opening_ = new_number.openings.next();
 };
 
 }  // namespace zlink

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "core/numbers.hpp"
 #include "core/reason.hpp"
 #include "zmtp/command.hpp"
 
@@ -103,15 +104,10 @@ constexpr std::chrono::milliseconds unheard_look{1000};  // where nobody listens
 bool is_cut(const break_reason &why) noexcept {
     return why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
 }
-
-std::uint64_t next_number() noexcept {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
 }  // namespace
 
 session::session(made_here, session_environment_ptr environment)
-    : number_(next_number()), environment_(std::move(environment)),
+    : number_(new_number.sessions.next()), environment_(std::move(environment)),
       backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
 }
 

@@ -4,7 +4,6 @@
 #include "socket/socket.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/finally.hpp"
+#include "core/numbers.hpp"
 #include "core/platform.hpp"
 #include "pipe/room_wait.hpp"
 #include "socket/options.hpp"
@@ -87,8 +87,7 @@ socket::socket(const settings &defaults, const socket_environment &environment)
       counts_(std::make_shared<counters>(environment.whole)), gone_(std::make_shared<departures>()),
       pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_, *counts_, *monitor_}),
       wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {
-    static std::atomic<std::uint64_t> made{0};
-    label_.number = made.fetch_add(1, std::memory_order_relaxed) + 1;
+    label_.number = new_number.sockets.next();
 }
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {

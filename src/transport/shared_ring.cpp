@@ -27,8 +27,11 @@ constexpr std::size_t line_size = 64;
 /// access.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::uint64_t magic = 0x31676e69526b6e6c;  // "lnkRing1"
-std::atomic<int> rings{0};
-std::atomic<std::size_t> mapped{0};  // octets of them
+struct rings_of_process {
+    std::atomic<int> count{0};
+    std::atomic<std::size_t> octets{0};
+};
+constinit rings_of_process rings;
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
@@ -65,32 +68,32 @@ struct shared_ring::header {
 
 shared_ring::~shared_ring() { close(); }
 
-std::size_t shared_ring::mapped_octets() noexcept { return mapped.load(std::memory_order_relaxed); }
+std::size_t shared_ring::mapped_octets() noexcept { return rings.octets.load(std::memory_order_relaxed); }
 
 void shared_ring::close() noexcept {
     if (!shared_)
         return;
     ::munmap(shared_, header_size + capacity_);
-    mapped.fetch_sub(header_size + capacity_, std::memory_order_relaxed);
+    rings.octets.fetch_sub(header_size + capacity_, std::memory_order_relaxed);
     shared_ = nullptr;
-    rings.fetch_sub(1, std::memory_order_relaxed);
+    rings.count.fetch_sub(1, std::memory_order_relaxed);
 }
 
 /// The ring is counted before it is looked whether there are too many, so that threads which come
 /// at once do not exceed the limit together. The pages are there from the beginning.
 error shared_ring::map(int file, std::size_t capacity) noexcept {
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(header) <= header_size);
-    if (rings.fetch_add(1, std::memory_order_relaxed) >= most_rings) {
-        rings.fetch_sub(1, std::memory_order_relaxed);
+    if (rings.count.fetch_add(1, std::memory_order_relaxed) >= most_rings) {
+        rings.count.fetch_sub(1, std::memory_order_relaxed);
         return error::too_many_files;
     }
     void *memory =
         ::mmap(nullptr, header_size + capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
     if (memory == MAP_FAILED) {
-        rings.fetch_sub(1, std::memory_order_relaxed);
+        rings.count.fetch_sub(1, std::memory_order_relaxed);
         return from_errno(errno);
     }
-    mapped.fetch_add(header_size + capacity, std::memory_order_relaxed);
+    rings.octets.fetch_add(header_size + capacity, std::memory_order_relaxed);
     shared_ = static_cast<header *>(memory);
     data_ = static_cast<std::uint8_t *>(memory) + header_size;
     capacity_ = capacity;
@@ -103,7 +106,7 @@ error shared_ring::make(std::size_t capacity, owned_descriptor &to_give) noexcep
     if (!may_make_file(header_size + capacity))
         return from_errno(EFBIG);
     // Only so that no file is made in vain: map() is what holds the limit.
-    if (rings.load(std::memory_order_relaxed) >= most_rings)
+    if (rings.count.load(std::memory_order_relaxed) >= most_rings)
         return error::too_many_files;
     owned_descriptor file(make_file());
     // Memory that is missing only when it is touched would be told by a signal.
