@@ -12,7 +12,7 @@ namespace zlink {
 
 namespace {
 
-const std::string handlers_name = "zeromq.zap.01";
+constexpr const char *handlers_name = "zeromq.zap.01";
 
 /// The handler has answered, or is gone. Pipe and question keep it together.
 class answer_listener final : public pipe_events {

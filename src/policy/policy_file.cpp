@@ -10,8 +10,9 @@
 #include <array>
 #include <charconv>
 #include <climits>
-#include <map>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "core/schemes.hpp"
 #include "policy/entry_check.hpp"
@@ -187,8 +188,7 @@ struct entry_reader {
 
     void read(const item &from) {
         using step = void (*)(entry_reader &, const item &);
-        // Never destroyed: a thread may read a file while the process ends.
-        static const auto &known = *new std::map<std::string_view, step>{
+        static constexpr std::pair<std::string_view, step> known[] = {
             {"scheme", [](auto &r, const item &i) { r.entry.schemes = list_of(i, scheme_of); }},
             {"host", [](auto &r, const item &i) { r.entry.hosts = list_of(i, host_of); }},
             {"port", [](auto &r, const item &i) { r.entry.ports = list_of(i, ports_of); }},
@@ -226,8 +226,9 @@ struct entry_reader {
             {"handshake_limit", [](auto &r, const item &i) { r.entry.handshake_limit_ms = duration_of(i); }},
             {"heartbeat", [](auto &r, const item &i) { r.entry.heartbeat_ms = duration_of(i); }},
         };
-        const auto found = known.find(from.key);
-        if (found == known.end())
+        const auto *const found = std::find_if(std::begin(known), std::end(known),
+                                               [&](const auto &each) { return each.first == from.key; });
+        if (found == std::end(known))
             fail(from.line(), "there is no key " + std::string(from.key) + " in an entry");
         found->second(*this, from);
     }

@@ -13,7 +13,8 @@ namespace zlink::curve {
 class client final : public mechanism {
 public:
     /// Both must outlive it.
-    client(const settings &options, random_octets &random) noexcept : options_(options), random_(random) {}
+    client(const settings &options, const random_octets &random) noexcept
+        : options_(options), random_(random) {}
 
     std::string_view name() const noexcept override { return "CURVE"; }
     bool as_server() const noexcept override { return false; }
@@ -28,7 +29,7 @@ private:
     outcome on_ready(byte_span data, peer_info &info);
 
     const settings &options_;
-    random_octets &random_;
+    const random_octets &random_;
     enum class answer : std::uint8_t { welcome, ready, none } awaits_ = answer::welcome;
     curve_key own_key_{};                     // of this connection
     curve_secret_key own_secret_;             // the same, until INITIATE

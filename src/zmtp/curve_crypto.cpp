@@ -22,15 +22,16 @@ namespace {
 
 class octets_of_system final : public random_octets {
 public:
-    bool draw(std::uint8_t *to, std::size_t size) noexcept override {
+    constexpr ~octets_of_system() override {}
+    bool draw(std::uint8_t *to, std::size_t size) const noexcept override {
         return platform::draw_secret_octets(to, size);
     }
 };
 
 }  // namespace
 
-random_octets &system_octets() noexcept {
-    static octets_of_system source;
+const random_octets &system_octets() noexcept {
+    static constexpr octets_of_system source;  // never destroyed: I/O threads may outlive main()
     return source;
 }
 
@@ -47,7 +48,7 @@ nonce make_nonce(std::string_view prefix, std::uint64_t number) noexcept {
     return make_nonce(prefix, byte_span(octets));
 }
 
-bool make_pair(random_octets &from, curve_key &public_key, curve_secret_key &secret_key) noexcept {
+bool make_pair(const random_octets &from, curve_key &public_key, curve_secret_key &secret_key) noexcept {
     return from.draw(secret_key.data(), secret_key.size()) && derive_curve_public(secret_key, public_key);
 }
 

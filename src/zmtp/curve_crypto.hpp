@@ -24,10 +24,10 @@ class random_octets {
 public:
     virtual ~random_octets() = default;
     /// False when there are none.
-    virtual bool draw(std::uint8_t *to, std::size_t size) noexcept = 0;
+    virtual bool draw(std::uint8_t *to, std::size_t size) const noexcept = 0;
 };
 /// The system's.
-random_octets &system_octets() noexcept;
+const random_octets &system_octets() noexcept;
 
 /// The nonce of one box only: a prefix that says what the box is for, and something that does not
 /// come again.
@@ -39,7 +39,7 @@ nonce make_nonce(std::string_view prefix, byte_span drawn) noexcept;
 nonce make_nonce(std::string_view prefix, std::uint64_t number) noexcept;
 
 /// A fresh short-term pair.
-bool make_pair(random_octets &from, curve_key &public_key, curve_secret_key &secret_key) noexcept;
+bool make_pair(const random_octets &from, curve_key &public_key, curve_secret_key &secret_key) noexcept;
 /// Computes what both sides of a box have in common. False for a public key that would make it the
 /// same with everybody.
 bool agree(byte_span own_secret, byte_span their_public, curve_secret_key &out) noexcept;

@@ -21,7 +21,8 @@ public:
     static constexpr std::chrono::seconds cookie_life{60};
 
     /// Both must outlive it.
-    server(const settings &options, random_octets &random) noexcept : options_(options), random_(random) {}
+    server(const settings &options, const random_octets &random) noexcept
+        : options_(options), random_(random) {}
 
     std::string_view name() const noexcept override { return "CURVE"; }
     bool as_server() const noexcept override { return true; }
@@ -44,7 +45,7 @@ private:
     outcome take_vouch(byte_span own_secret, byte_span their_key) const;
 
     const settings &options_;
-    random_octets &random_;
+    const random_octets &random_;
     enum class word : std::uint8_t { hello, initiate, none } awaits_ = word::hello;
     curve_secret_key cookie_key_;
     time_point welcomed_{};

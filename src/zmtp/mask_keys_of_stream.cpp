@@ -10,8 +10,7 @@ void mask_keys::draw() noexcept {
     static_assert(std::tuple_size_v<decltype(seed_)> == crypto_stream_chacha20_KEYBYTES);
     static_assert(sizeof draws_ == crypto_stream_chacha20_NONCEBYTES);
     if (draws_ == 0) {
-        [[maybe_unused]] static const int is_ready =
-            sodium_init();  // the quickest code, and one thread at a time
+        [[maybe_unused]] const int is_ready = sodium_init();  // the quickest code, chosen once
         randombytes_buf(seed_.data(), sizeof seed_);
     }
     std::array<std::uint8_t, sizeof draws_> nonce;

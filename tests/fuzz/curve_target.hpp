@@ -45,14 +45,14 @@ inline settings curve_options(bool is_server, socket_type type) {
 class known_octets final : public curve::random_octets {
 public:
     explicit known_octets(std::uint8_t first) noexcept : next_(first) {}
-    bool draw(std::uint8_t *to, std::size_t size) noexcept override {
+    bool draw(std::uint8_t *to, std::size_t size) const noexcept override {
         for (std::size_t i = 0; i < size; ++i)
             to[i] = next_++;
         return true;
     }
 
 private:
-    std::uint8_t next_;
+    mutable std::uint8_t next_;
 };
 
 }  // namespace zlink::test

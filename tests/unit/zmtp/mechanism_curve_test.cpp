@@ -78,7 +78,7 @@ settings server_of(socket_type type = socket_type::pull) {
 class known_octets final : public curve::random_octets {
 public:
     explicit known_octets(std::uint8_t first) : next_(first) {}
-    bool draw(std::uint8_t *to, std::size_t size) noexcept override {
+    bool draw(std::uint8_t *to, std::size_t size) const noexcept override {
         if (is_empty)
             return false;
         for (std::size_t i = 0; i < size; ++i)
@@ -88,7 +88,7 @@ public:
     bool is_empty = false;
 
 private:
-    std::uint8_t next_;
+    mutable std::uint8_t next_;
 };
 
 /// One side: its mechanism, what it has written and what became of it.
