@@ -1,21 +1,20 @@
 // The one slab of handles; see handles.hpp.
 #include "capi/handles.hpp"
 
+#include <mutex>
 #include <new>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <utility>
+
+#include "memory/process.hpp"
 
 namespace zlink::capi {
 
 namespace {
 constexpr std::size_t most_octets_reserved = std::size_t{1} << 26;  // addresses only: a million slots
 
-/// When the library is loaded: a fork that begins before would not know of the lock, which another
-/// thread may have in the middle of its first context.
 [[maybe_unused]] const bool survives_fork =
-    ::pthread_atfork(&handle_slab::before_fork, &handle_slab::after_fork_in_parent,
-                     &handle_slab::after_fork_in_child) == 0;
+    platform::in_child_of_fork([] { handle_slab::after_fork_in_child(); });
 }  // namespace
 
 constinit handle_slab handles;
@@ -77,7 +76,7 @@ void handle_slab::set_free(slot &s) noexcept {
 // ---- Handles ------------------------------------------------------------------------------------
 
 void *handle_slab::add(handle_kind kind, void *object, std::shared_ptr<context> owner) noexcept {
-    std::lock_guard guard(mutex_);
+    const std::lock_guard guard(platform::locks.handles);
     slot *found = free_slot();
     if (!found)
         return nullptr;
@@ -97,13 +96,13 @@ handle_slab::slot *handle_slab::locate(void *handle, handle_kind kind) noexcept 
 }
 
 std::shared_ptr<context> handle_slab::owner_of(void *handle, handle_kind kind) noexcept {
-    std::lock_guard guard(mutex_);
+    const std::lock_guard guard(platform::locks.handles);
     slot *found = locate(handle, kind);
     return found ? found->owner : nullptr;
 }
 
 handle_slab::taken handle_slab::take(void *handle, handle_kind kind) noexcept {
-    std::lock_guard guard(mutex_);
+    const std::lock_guard guard(platform::locks.handles);
     slot *found = locate(handle, kind);
     if (!found)
         return {};
@@ -113,7 +112,7 @@ handle_slab::taken handle_slab::take(void *handle, handle_kind kind) noexcept {
 }
 
 bool handle_slab::forget(void *handle, handle_kind kind) noexcept {
-    std::lock_guard guard(mutex_);
+    const std::lock_guard guard(platform::locks.handles);
     slot *found = locate(handle, kind);
     if (!found)
         return false;
@@ -125,10 +124,7 @@ bool handle_slab::forget(void *handle, handle_kind kind) noexcept {
 
 // ---- Fork ---------------------------------------------------------------------------------------
 
-void handle_slab::before_fork() noexcept { handles.mutex_.lock(); }
-
-void handle_slab::after_fork_in_parent() noexcept { handles.mutex_.unlock(); }
-
+/// There is one thread, and fork() has had the lock.
 void handle_slab::after_fork_in_child() noexcept {
     auto *first = reinterpret_cast<slot *>(handles.begin_.load(std::memory_order_relaxed));
     for (slot *s = first; s != first + handles.used_; ++s) {
@@ -138,7 +134,6 @@ void handle_slab::after_fork_in_child() noexcept {
         else if (kind == handle_kind::socket)
             s->kind.store(handle_kind::inherited_socket, std::memory_order_relaxed);
     }
-    handles.mutex_.unlock();
 }
 
 }  // namespace zlink::capi

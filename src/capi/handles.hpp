@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "context/context.hpp"
 #include "socket/socket.hpp"
@@ -78,9 +77,7 @@ public:
     /// Ends a handle that came through a fork. False when it is none of this (inherited) kind.
     bool forget(void *handle, handle_kind kind) noexcept;
 
-    /// The first steps of a child of fork; called by the system.
-    static void before_fork() noexcept;
-    static void after_fork_in_parent() noexcept;
+    /// A first step of a child of fork; called by the system.
     static void after_fork_in_child() noexcept;
 
 private:
@@ -102,7 +99,7 @@ private:
     std::atomic<std::uintptr_t> begin_{0};
     std::atomic<std::size_t> accessible_{0};  // octets from begin_ that can be read
 
-    std::mutex mutex_;          // guards the rest
+    // Guarded by platform::locks.handles
     std::size_t reserved_ = 0;  // octets
     std::size_t used_ = 0;      // slots that have ever been used
     slot *oldest_free_ = nullptr;

@@ -10,13 +10,13 @@
 
 #include <atomic>
 
+#include "memory/process.hpp"
+
 namespace zlink {
 
 namespace detail {
-extern const bool has_membarrier __attribute__((visibility("hidden")));
-void membarrier_all() noexcept;
 inline thread_local bool has_met_light_publisher = false;
-}  // namespace detail
+}
 
 /// The calling thread raised a flag for a publisher that uses light_fence(): its next heavy_fence()
 /// must reach that one.
@@ -33,7 +33,7 @@ inline void heavy_fence() noexcept { light_fence(); }
 #else
 inline void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline void light_fence() noexcept {
-    if (__builtin_expect(detail::has_membarrier, 1))
+    if (__builtin_expect(platform::facts.has_membarrier, 1))
         std::atomic_signal_fence(std::memory_order_seq_cst);
     else
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -42,7 +42,7 @@ inline void heavy_fence() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (detail::has_met_light_publisher) {
         detail::has_met_light_publisher = false;
-        detail::membarrier_all();
+        platform::membarrier_all();
     }
 }
 #endif

@@ -104,8 +104,6 @@ bool peer_credentials(int descriptor, credentials &out) noexcept;
 /// Whether a user belongs to a group, as its primary or as a supplementary one.
 bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;
 
-/// Grows by one in a child of fork. Objects remember it to learn that they were inherited.
-unsigned fork_generation() noexcept;
 /// The file that this library was loaded from: itself, or the program that it is a part of. Empty
 /// when the system cannot tell.
 const char *path_of_library() noexcept;

@@ -1,13 +1,12 @@
 // The twin of platform.hpp for Linux.
 //
-// Map:      fork; time and chance; waiting; threads and their signals; cancellation; credentials;
+// Map:      time and chance; waiting; threads and their signals; cancellation; credentials;
 //           what the header asks for beside these.
 #include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <climits>
 #include <csignal>
 #include <cstring>
@@ -37,12 +36,6 @@
 namespace zlink::platform {
 
 namespace {
-
-// ---- Fork ---------------------------------------------------------------------------------------
-
-std::atomic<unsigned> generation{0};
-void after_fork_in_child() noexcept { ++generation; }
-const bool fork_is_watched = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child) == 0;
 
 // ---- Time and chance ----------------------------------------------------------------------------
 
@@ -378,11 +371,6 @@ bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept {
     } catch (const std::bad_alloc &) {
     }
     return false;
-}
-
-unsigned fork_generation() noexcept {
-    (void)fork_is_watched;
-    return generation.load();
 }
 
 const char *path_of_library() noexcept {

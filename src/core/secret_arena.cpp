@@ -6,7 +6,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "core/platform.hpp"
+#include "memory/process.hpp"
 
 namespace zlink {
 
@@ -19,10 +19,7 @@ struct free_slot {
 };
 static_assert(sizeof(free_slot) <= arena_key::size);
 
-constinit std::mutex mutex;  // guards the rest
-constinit free_slot *first_free = nullptr;
-[[maybe_unused]] const bool survives_fork =
-    platform::around_fork([] { mutex.lock(); }, [] { mutex.unlock(); });
+constinit free_slot *first_free = nullptr;  // guarded by locks.keys
 
 /// Blocks are kept for ever: there are as many as connections needed at once.
 void add_block() {
@@ -41,7 +38,7 @@ void add_block() {
 }  // namespace
 
 arena_key::arena_key() {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(platform::locks.keys);
     if (!first_free)
         add_block();
     free_slot *const taken = first_free;
@@ -52,7 +49,7 @@ arena_key::arena_key() {
 
 arena_key::~arena_key() {
     ::explicit_bzero(octets_, size);
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(platform::locks.keys);
     first_free = new (octets_) free_slot{first_free};
 }
 

@@ -1,6 +1,6 @@
 // The chunk pool: one bounded free list per size class; larger chunks are large blocks.
 //
-// Order:    the locks of all pools, which fork takes; where a chunk's memory comes from and goes;
+// Order:    the list of all pools, and their locks; where a chunk's memory comes from and goes;
 //           pools made, ended and emptied; allocating, growing, giving back.
 #include "memory/chunk.hpp"
 
@@ -27,38 +27,16 @@ constexpr std::size_t ageless_per_class = 512u << 10;  // of these
 constexpr std::size_t given_back_at_once = 256;        // chunks: whoever sends waits for the lock meanwhile
 constexpr std::uint32_t huge_bit = 0x80000000;  // in a chunk's size class: its memory is of a huge page
 
-std::mutex pools_mutex;  // taken before that of a pool; guards the list
-chunk_pool *pools = nullptr;
+struct pools_of_process {
+    chunk_pool *first = nullptr;  // guarded by locks.pools, which is taken before that of a pool
+    std::atomic<std::uint32_t> next_lock{0};
 
-/// The locks of all pools: as many as contexts are likely to be in use at once, and few enough for
-/// fork() to take them all, so that a child finds none taken for ever. Neither the heap nor another
-/// lock is waited for with one of them.
-class pool_locks {
-public:
-    std::mutex &next() noexcept {
-        return locks_[next_.fetch_add(1, std::memory_order_relaxed) % locks_.size()].mutex;
+    std::mutex &lock_for_one() noexcept {
+        auto &locks = platform::locks.each_pool;
+        return locks[next_lock.fetch_add(1, std::memory_order_relaxed) % locks.size()];
     }
-    void take_all() noexcept {
-        pools_mutex.lock();
-        for (lock_of_pools &each : locks_)
-            each.mutex.lock();
-    }
-    void give_all() noexcept {
-        for (lock_of_pools &each : locks_)
-            each.mutex.unlock();
-        pools_mutex.unlock();
-    }
-
-private:
-    struct alignas(64) lock_of_pools {
-        std::mutex mutex;
-    };
-    std::array<lock_of_pools, 16> locks_;
-    std::atomic<std::uint32_t> next_{0};
 };
-constinit pool_locks all_locks;
-[[maybe_unused]] const bool survive_fork =
-    platform::around_fork([] { all_locks.take_all(); }, [] { all_locks.give_all(); });
+constinit pools_of_process pools;
 
 constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
@@ -94,16 +72,16 @@ void destroy_all(chunk *gone, std::uint32_t class_count) noexcept {
 
 }  // namespace
 
-chunk_pool::chunk_pool() noexcept : mutex_(all_locks.next()) {
-    const std::lock_guard lock(pools_mutex);
-    next_pool_ = std::exchange(pools, this);
+chunk_pool::chunk_pool() noexcept : mutex_(pools.lock_for_one()) {
+    const std::lock_guard lock(platform::locks.pools);
+    next_pool_ = std::exchange(pools.first, this);
 }
 
 /// Idle memory of other contexts goes, too; they ask for it again.
 chunk_pool::~chunk_pool() {
     {
-        const std::lock_guard lock(pools_mutex);
-        chunk_pool **at = &pools;
+        const std::lock_guard lock(platform::locks.pools);
+        chunk_pool **at = &pools.first;
         while (*at != this)
             at = &(*at)->next_pool_;
         *at = next_pool_;
@@ -131,8 +109,8 @@ chunk *chunk_pool::take_idle(chunk *gone) noexcept {
 void chunk_pool::give_up_idle() noexcept {
     chunk *gone = nullptr;
     {
-        const std::lock_guard lock(pools_mutex);
-        for (chunk_pool *each = pools; each; each = each->next_pool_)
+        const std::lock_guard lock(platform::locks.pools);
+        for (chunk_pool *each = pools.first; each; each = each->next_pool_)
             gone = each->take_idle(gone);
     }
     destroy_all(gone, class_count);
@@ -150,8 +128,8 @@ void chunk_pool::age_idle(time_point now) noexcept {
     chunk *gone = nullptr;
     bool has_more = false;
     {
-        const std::lock_guard lock(pools_mutex);
-        for (chunk_pool *each = pools; each; each = each->next_pool_)
+        const std::lock_guard lock(platform::locks.pools);
+        for (chunk_pool *each = pools.first; each; each = each->next_pool_)
             has_more |= each->age(gone);
     }
     destroy_all(gone, class_count);

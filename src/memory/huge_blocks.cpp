@@ -1,6 +1,6 @@
 // Huge pages of 2 MiB, each cut into blocks of one size; see huge_blocks.hpp.
 //
-// Order:    pages and lists by size; mapping; allocating; heap blocks counted, before there are
+// Order:    pages and lists by size; allocating; heap blocks counted, before there are
 //           pages; releasing; idle memory.
 #include "memory/huge_blocks.hpp"
 
@@ -10,13 +10,14 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "memory/huge_pages.hpp"
 #include "memory/process.hpp"
 
 namespace zlink::huge_blocks {
 
 namespace {
 
-constexpr std::size_t page_size = 2u << 20;
+constexpr std::size_t page_size = huge_pages::size;
 constexpr std::size_t smallest_block = 64u << 10;
 constexpr std::size_t largest_block = 512u << 10;
 constexpr std::size_t most_sizes = 4;
@@ -59,15 +60,16 @@ struct size_list {
     }
 };
 
-std::mutex mutex;  // guards the rest; neither the heap nor another lock is waited for with it
-[[maybe_unused]] const bool survives_fork =
-    platform::around_fork([] { mutex.lock(); }, [] { mutex.unlock(); });
-std::array<size_list, most_sizes> lists;
-std::array<void *, most_idle_pages> idle;
-std::size_t idle_count = 0;
+/// Guarded by locks.huge_blocks.
+struct pages_of_process {
+    std::array<size_list, most_sizes> lists;
+    std::array<void *, most_idle_pages> idle{};
+    std::size_t idle_count = 0;
+};
+constinit pages_of_process all;
 
 size_list *list_of(std::size_t size) noexcept {
-    for (size_list &list : lists) {
+    for (size_list &list : all.lists) {
         if (list.block_size == 0)
             list.block_size = size;
         if (list.block_size == size)
@@ -76,23 +78,8 @@ size_list *list_of(std::size_t size) noexcept {
     return nullptr;
 }
 
-/// Memory at a multiple of its size; null when it is short.
-void *map_memory() noexcept {
-    void *raw = ::mmap(nullptr, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED)
-        return nullptr;
-    const auto begin = reinterpret_cast<std::uintptr_t>(raw);
-    const std::uintptr_t at = (begin + page_size - 1) & ~(page_size - 1);
-    if (at > begin)
-        ::munmap(raw, at - begin);
-    if (const std::size_t behind = begin + page_size - at)
-        ::munmap(reinterpret_cast<void *>(at + page_size), behind);
-    ::madvise(reinterpret_cast<void *>(at), page_size, MADV_HUGEPAGE);
-    return reinterpret_cast<void *>(at);
-}
-
 [[maybe_unused]] page *make_page(std::size_t block_size) noexcept {
-    void *memory = idle_count > 0 ? idle[--idle_count] : map_memory();
+    void *memory = all.idle_count > 0 ? all.idle[--all.idle_count] : huge_pages::map(page_size);
     if (!memory)
         return nullptr;
     page *p = new (memory) page;
@@ -106,8 +93,8 @@ void *map_memory() noexcept {
 /// A queue that grows and shrinks by hundreds of megabytes would have each page cleared again and
 /// again if it were unmapped.
 void drop_page(page *p) noexcept {
-    if (idle_count < idle.size() && ::madvise(p, page_size, MADV_FREE) == 0)
-        idle[idle_count++] = p;
+    if (all.idle_count < all.idle.size() && ::madvise(p, page_size, MADV_FREE) == 0)
+        all.idle[all.idle_count++] = p;
     else
         ::munmap(p, page_size);
 }
@@ -121,7 +108,7 @@ void *allocate(std::size_t size) noexcept {
 #else
     if (size < smallest_block || size > largest_block || size % 64 != 0)
         return nullptr;
-    std::lock_guard lock(mutex);
+    const std::lock_guard lock(platform::locks.huge_blocks);
     size_list *list = list_of(size);
     if (!list || list->on_heap < heap_blocks)
         return nullptr;
@@ -146,14 +133,14 @@ void *allocate(std::size_t size) noexcept {
 void note_heap_block(std::size_t size, bool is_new) noexcept {
     if (size < smallest_block || size > largest_block || size % 64 != 0)
         return;
-    std::lock_guard lock(mutex);
+    const std::lock_guard lock(platform::locks.huge_blocks);
     if (size_list *list = list_of(size))
         list->on_heap += is_new ? 1 : std::size_t{0} - 1;
 }
 
 void release(void *block) noexcept {
     page *home = reinterpret_cast<page *>(reinterpret_cast<std::uintptr_t>(block) & ~(page_size - 1));
-    std::lock_guard lock(mutex);
+    const std::lock_guard lock(platform::locks.huge_blocks);
     size_list &list = *list_of(home->block_size);
     if (!home->free)
         list.link(*home);
@@ -169,10 +156,10 @@ void release(void *block) noexcept {
 }
 
 void give_up_idle() noexcept {
-    std::lock_guard lock(mutex);
-    while (idle_count > 0)
-        ::munmap(idle[--idle_count], page_size);
-    for (size_list &list : lists) {
+    const std::lock_guard lock(platform::locks.huge_blocks);
+    while (all.idle_count > 0)
+        ::munmap(all.idle[--all.idle_count], page_size);
+    for (size_list &list : all.lists) {
         for (page *next, *p = list.first; p; p = next) {
             next = p->next;
             if (p->used > 0)
@@ -185,9 +172,9 @@ void give_up_idle() noexcept {
 }
 
 std::size_t idle_octets() noexcept {
-    std::lock_guard lock(mutex);
-    std::size_t pages = idle_count;
-    for (const size_list &list : lists)
+    const std::lock_guard lock(platform::locks.huge_blocks);
+    std::size_t pages = all.idle_count;
+    for (const size_list &list : all.lists)
         pages += list.empty_pages;
     return pages * page_size;
 }

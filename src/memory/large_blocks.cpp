@@ -17,6 +17,9 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include "memory/huge_pages.hpp"
+#include "memory/process.hpp"
+
 namespace zlink::large_blocks {
 
 namespace {
@@ -77,33 +80,13 @@ constexpr std::size_t octets_for(std::size_t size) noexcept {
 // ---- memory of the system's, from two huge pages on: those cost a five-hundredth of the page
 //     faults ----
 
-constexpr std::size_t huge_page = 2u << 20;
-constexpr std::size_t page = 4096;
+using huge_pages::whole_pages;
 
-constexpr bool is_mapped(std::size_t octets) noexcept { return !watches_heap && octets >= huge_page; }
+constexpr bool is_mapped(std::size_t octets) noexcept { return !watches_heap && octets >= huge_pages::size; }
 
-constexpr std::size_t whole_pages(std::size_t octets) noexcept { return (octets + page - 1) / page * page; }
-
-/// At a multiple of a huge page; null when memory is short.
-void *map(std::size_t octets) noexcept {
-    if (octets > static_cast<std::size_t>(PTRDIFF_MAX) - 2 * huge_page)
-        return nullptr;
-    const std::size_t size = whole_pages(octets);
-    void *const raw =
-        ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED)
-        return nullptr;
-    const auto begin = reinterpret_cast<std::uintptr_t>(raw);
-    const std::uintptr_t at = (begin + huge_page - 1) / huge_page * huge_page;
-    if (at > begin)
-        ::munmap(raw, at - begin);
-    if (const std::size_t behind = begin + huge_page - at)
-        ::munmap(reinterpret_cast<void *>(at + size), behind);
-    ::madvise(reinterpret_cast<void *>(at), size, MADV_HUGEPAGE);
-    return reinterpret_cast<void *>(at);
+void *obtain(std::size_t octets) noexcept {
+    return is_mapped(octets) ? huge_pages::map(octets) : std::malloc(octets);
 }
-
-void *obtain(std::size_t octets) noexcept { return is_mapped(octets) ? map(octets) : std::malloc(octets); }
 
 void dispose(void *memory, std::size_t octets) noexcept {
     if (is_mapped(octets))
@@ -133,20 +116,19 @@ outcome move_pages(void *from, void *to, std::size_t size) noexcept {
 
 // ---- what is kept ----
 
-/// Whoever does not get it does without: so it may stay taken in a child of fork().
+/// Whoever does not get the lock does without.
 class hold {
 public:
-    hold() noexcept : is_mine_(!taken_.test_and_set(std::memory_order_acquire)) {}
+    hold() noexcept : is_mine_(platform::locks.large_blocks.try_lock()) {}
     ~hold() {
         if (is_mine_)
-            taken_.clear(std::memory_order_release);
+            platform::locks.large_blocks.unlock();
     }
     hold(const hold &) = delete;
     hold &operator=(const hold &) = delete;
     explicit operator bool() const noexcept { return is_mine_; }
 
 private:
-    inline static std::atomic_flag taken_;
     const bool is_mine_;
 };
 

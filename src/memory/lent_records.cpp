@@ -5,7 +5,6 @@
 #include "memory/lent_records.hpp"
 
 #include <array>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -35,13 +34,13 @@ void destroy(magazine *m) noexcept {
     delete m;
 }
 
-/// The magazines that no thread holds. The heap is called without the lock: fork() takes it, too.
+/// The magazines that no thread holds. The heap is called without the lock.
 class depot {
 public:
     /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken,
     /// when there is none.
     magazine *full_for(magazine *given) noexcept {
-        const std::lock_guard guard(*this);
+        const holding mine;
         if (!full_)
             return nullptr;
         --full_count_;
@@ -62,22 +61,28 @@ public:
         return found;
     }
 
-    /// When threads are simulated, they change places when a mutex is locked, and would share what
-    /// the thread holds.
-    void lock() noexcept {
-        if (!mutex_.try_lock())
-            mutex_.lock();
-    }
-    void unlock() noexcept { mutex_.unlock(); }
     std::size_t full_count() noexcept {
-        const std::lock_guard guard(*this);
+        const holding mine;
         return full_count_;
     }
 
 private:
+    /// When threads are simulated, they change places when a mutex is locked, and would share what
+    /// the thread holds.
+    class holding {
+    public:
+        holding() noexcept {
+            if (!platform::locks.lent_records.try_lock())
+                platform::locks.lent_records.lock();
+        }
+        ~holding() { platform::locks.lent_records.unlock(); }
+        holding(const holding &) = delete;
+        holding &operator=(const holding &) = delete;
+    };
+
     /// Takes an empty record, or `made` where there is none.
     magazine *take_empty(magazine *given, magazine *made) noexcept {
-        const std::lock_guard guard(*this);
+        const holding mine;
         if ((given && full_count_ == most_magazines) || (!empty_ && !made))
             return nullptr;
         magazine *result = made ? made : std::exchange(empty_, empty_->next);
@@ -88,15 +93,13 @@ private:
         return result;
     }
 
-    std::mutex mutex_;  // guards the rest
+    // Guarded by that lock
     magazine *full_ = nullptr;
     magazine *empty_ = nullptr;
     std::size_t full_count_ = 0;
 };
 
 constinit depot shared;
-/// Else each thread keeps to the heap: a child might find the lock taken for ever.
-const bool survives_fork = platform::around_fork([] { shared.lock(); }, [] { shared.unlock(); });
 
 /// The stock of one thread: two magazines, so that one who makes and drops in turn does not go to
 /// the depot each time. Used until the very end of the thread, when the destructors of others may
@@ -141,7 +144,11 @@ struct holder {
 constinit thread_local holder mine;
 constinit thread_local end_of_thread::duty end_of_mine{[]() noexcept { mine.end(); }};
 
-bool holder::may_hold() noexcept { return !is_over && survives_fork && end_of_thread::awaits(end_of_mine); }
+/// Each thread keeps to the heap where fork() takes no locks: a child might find this one taken for
+/// ever.
+bool holder::may_hold() noexcept {
+    return !is_over && platform::facts.has_locks && end_of_thread::awaits(end_of_mine);
+}
 
 }  // namespace
 

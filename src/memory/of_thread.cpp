@@ -1,7 +1,6 @@
 // One key of the C library for all objects of all threads; see of_thread.hpp.
 #include "memory/of_thread.hpp"
 
-#include <pthread.h>
 #include <utility>
 
 #include "memory/process.hpp"
@@ -9,20 +8,14 @@
 namespace zlink {
 
 namespace {
-
 constinit thread_local end_of_thread::duty *last_awaited = nullptr;
-
-pthread_key_t key;
-/// False until the loader has run this initialiser, and then nothing is kept.
-const bool has_key = ::pthread_key_create(&key, [](void *) { end_of_thread::come(); }) == 0;
-
-}  // namespace
+}
 
 bool end_of_thread::awaits(duty &one) noexcept {
     if (one.is_awaited)
         return true;
     if (!last_awaited) {
-        if (!has_key || ::pthread_setspecific(key, &last_awaited) != 0)
+        if (!platform::at_end_of_thread([] { end_of_thread::come(); }))
             return false;
         platform::stay_loaded();
     }

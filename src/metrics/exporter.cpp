@@ -166,7 +166,7 @@ void begin_listening(registry &all, const std::string &text, address where) {
         say("cannot listen at " + text + ": " + describe(failure));
         return;
     }
-    (void)platform::around_fork([] {}, let_go_in_child);
+    (void)platform::in_child_of_fork(let_go_in_child);
     all.listening_as = file_identity(listening.get());
     all.listening.store(listening.get(), std::memory_order_relaxed);
     std::optional<std::vector<std::string>> names;

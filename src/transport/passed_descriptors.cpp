@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 #include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
@@ -33,35 +32,59 @@ void close_now(int descriptor) noexcept {
     descriptor_watch::note_closed();
 }
 
-/// No memory is asked for, and nothing is destroyed at the end of the program: a thread may be held
-/// up until then.
+/// Nothing is destroyed at the end of the program: a thread may be held up until then. A child of
+/// fork() begins anew: it has none of the threads, and the numbers that waited may be those of its
+/// own descriptors by now.
 class closer {
 public:
-    /// False, and nothing taken over, when very many wait already, or threads are short.
+    /// False, and nothing taken over, when very many wait already.
     bool take(int descriptor) noexcept {
-        const std::lock_guard guard(mutex_);
-        if (count_ == most_descriptors_waiting || (running_ < most_threads && !start() && running_ == 0))
-            return false;
-        waiting_[(first_ + count_++) % most_descriptors_waiting] = descriptor;
+        bool is_thread_due = false;
+        {
+            const std::lock_guard guard(platform::locks.closer);
+            look_at_generation();
+            if (count_ == most_descriptors_waiting)
+                return false;
+            waiting_[(first_ + count_++) % most_descriptors_waiting] = descriptor;
+            is_thread_due = running_ < most_threads;
+            running_ += is_thread_due;
+        }
+        if (is_thread_due && !start() && is_last())
+            run();
         return true;
     }
 
 private:
+    void look_at_generation() noexcept {
+        if (generation_ == platform::fork_generation())
+            return;
+        generation_ = platform::fork_generation();
+        first_ = count_ = 0;
+        running_ = 0;
+    }
+    /// Without the lock: a thread takes memory. False when threads are short.
     bool start() noexcept {
-        if (!std::exchange(stays_loaded_, true))
-            platform::stay_loaded();
+        platform::stay_loaded();  // dlclose would take the code from under the threads
         try {
             const platform::signal_shield shield;
-            std::thread([this] { run(); }).detach();
+            std::thread([this] {
+                platform::name_this_thread("ZMQbg/close");
+                run();
+            }).detach();
         } catch (...) {
             return false;
         }
-        ++running_;
         return true;
     }
+    /// Says so of one that counts as running, where threads are short; if others run, it is none
+    /// any more.
+    bool is_last() noexcept {
+        const std::lock_guard guard(platform::locks.closer);
+        return running_ == 1 || (--running_, false);
+    }
+    /// For a thread that counts as running, until there is nothing more.
     void run() noexcept {
-        platform::name_this_thread("ZMQbg/close");
-        std::unique_lock lock(mutex_);
+        std::unique_lock lock(platform::locks.closer);
         while (count_ > 0) {
             const int descriptor = waiting_[first_];
             first_ = (first_ + 1) % most_descriptors_waiting;
@@ -73,12 +96,12 @@ private:
         --running_;
     }
 
-    std::mutex mutex_;  // guards the rest
+    // Guarded by that lock
     std::array<int, most_descriptors_waiting> waiting_{};
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     unsigned running_ = 0;
-    bool stays_loaded_ = false;  // dlclose would take the code from under the threads
+    unsigned generation_ = 0;
 };
 
 constinit closer shared;
@@ -99,9 +122,7 @@ bool are_refused(int socket) noexcept {
 }
 
 void close_elsewhere(int descriptor) noexcept {
-    // A child of fork has none of the threads, and may have found the lock taken.
-    static const unsigned generation = platform::fork_generation();
-    if (generation != platform::fork_generation() || !shared.take(descriptor))
+    if (!shared.take(descriptor))
         close_now(descriptor);
 }
 

@@ -14,14 +14,17 @@ namespace {
 
 using system_ptr = std::shared_ptr<const tls_system>;
 
-/// The authorities that were read last. Never destroyed: I/O threads may outlive main().
-std::mutex lock;
-[[maybe_unused]] const bool survives_fork = platform::around_fork([] { lock.lock(); }, [] { lock.unlock(); });
+/// The authorities that were read last.
+struct last_read {
+    std::mutex mutex;  // guards the rest
+    std::weak_ptr<const tls_system> system;
 
-std::weak_ptr<const tls_system> &last() {
-    static auto *const it = new std::weak_ptr<const tls_system>;
-    return *it;
-}
+    /// Never destroyed: I/O threads may outlive main().
+    static last_read &of_process() {
+        static auto &last = *new last_read;
+        return last;
+    }
+};
 
 std::string paths() {
     return from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()) + '\n' +
@@ -43,11 +46,11 @@ bool tls_system::is_current(const std::string &paths) const noexcept {
 }
 
 system_ptr tls_system::read(tls_files &files) {
-    std::weak_ptr<const tls_system> &kept = last();
+    last_read &last = last_read::of_process();
     system_ptr found;
     {
-        const std::lock_guard guard(lock);
-        found = kept.lock();
+        const std::lock_guard guard(last.mutex);
+        found = last.system.lock();
     }
     std::string where = paths();
     if (!found || !found->is_current(where)) {
@@ -58,8 +61,8 @@ system_ptr tls_system::read(tls_files &files) {
             return nullptr;
         found = fresh;
         std::weak_ptr<const tls_system> spare(found);  // with what was there it goes without the lock
-        const std::lock_guard guard(lock);
-        kept.swap(spare);
+        const std::lock_guard guard(last.mutex);
+        last.system.swap(spare);
     }
     files.watch_too(found->files_);
     return found;

@@ -3,7 +3,8 @@
 //
 // Change:   of a file ends them for those that come later; with the last context they go.
 // Fork:     a child reads its own: a thread of the parent may have held the store's lock.
-// Threads:  any; one lock inside, around which nothing is allocated.
+// Threads:  any; one lock inside, around which nothing is allocated. It is taken in a tls_section
+//           only, so fork() finds it free.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ namespace zlink {
 class tls_system {
 public:
     /// The authorities that are there, or read now. Null where that fails: the reason is left
-    /// (core/reason.hpp). `files` watches what it is made of. Throws std::bad_alloc.
+    /// (core/reason.hpp). `files` watches what it is made of. In a tls_section. Throws
+    /// std::bad_alloc.
     static std::shared_ptr<const tls_system> read(tls_files &files);
     ~tls_system();
     tls_system(const tls_system &) = delete;

@@ -14,11 +14,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "chosen_processor.hpp"
+#include "effort.hpp"
 #include "limited_memory.hpp"
 
 // The sanitizers would end the process where memory is short.
@@ -247,6 +249,36 @@ TEST_F(large_blocks_test, serves_many_threads) {
 }
 
 #ifndef __SANITIZE_ADDRESS__
+/// The other thread calls for no memory once it has settled: not every heap survives a fork in
+/// between.
+TEST_F(large_blocks_test, keeps_what_comes_back_in_a_child_of_fork_whatever_other_threads_do) {
+    constexpr std::size_t size = 4 << 20;  // of those that are kept for all processors
+    std::atomic<bool> has_settled{false}, is_over{false};
+    std::thread other([&] {
+        for (int round = 0; !is_over; ++round) {
+            void *const block = large_blocks::take_kept(size);
+            large_blocks::release(block ? block : large_blocks::allocate(size), size);
+            has_settled = round > 10;
+        }
+    });
+    while (!has_settled)
+        std::this_thread::yield();
+    for (int i = 0; i < zlink_test::effort(300, 60); ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::alarm(20);
+            large_blocks::release(large_blocks::allocate(size), size);
+            ::_exit(large_blocks::take_kept(size) ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    is_over = true;
+    other.join();
+}
+
 class large_blocks_that_do_not_move : public large_blocks_test {
 protected:
     void TearDown() override {
