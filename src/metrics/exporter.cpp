@@ -59,9 +59,10 @@ struct registry {
 
     registry *const of_parent;  // whom nobody uses any more, or null
     const unsigned generation = platform::fork_generation();
-    std::atomic<int> listening{-1};  // the descriptor
-    file_identity listening_as;      // known before that
-    std::mutex mutex;                // guards the rest
+    std::atomic<int> listening{-1};             // the descriptor
+    file_identity listening_as;                 // known before that
+    std::atomic<numbers_file *> file{nullptr};  // once it is written; lives for ever
+    std::mutex mutex;                           // guards the rest
     std::vector<context *> contexts;
     const context *looked_at = nullptr;  // by the thread that tells, without the lock
     std::condition_variable was_looked_at;
@@ -185,9 +186,6 @@ void begin_listening(registry &all, const std::string &text, address where) {
     }
 }
 
-/// The file of this process, or of its parent: lives for ever.
-std::atomic<numbers_file *> file_of_process{nullptr};
-
 void keep_writing(registry &all, numbers_file &to) noexcept {
     for (int failure = 0;; (void)::poll(nullptr, 0, static_cast<int>(between_texts.count())))
         try {
@@ -197,8 +195,15 @@ void keep_writing(registry &all, numbers_file &to) noexcept {
         }
 }
 
+/// Not that of its parent, in a child.
+void remove_file_of_process() noexcept {
+    registry *const found = current.load(std::memory_order_acquire);
+    if (numbers_file *const file = found ? found->file.load() : nullptr)
+        file->remove();
+}
+
 /// The first text, without the contexts. False where it cannot be written, which is said.
-bool begin_file(const std::string &text, std::unique_ptr<numbers_file> made) noexcept {
+bool begin_file(registry &all, const std::string &text, std::unique_ptr<numbers_file> made) noexcept {
     try {
         int failure = 0;
         if (!made->write(text_of(numbers_of_contexts(), format::json), failure)) {
@@ -209,8 +214,8 @@ bool begin_file(const std::string &text, std::unique_ptr<numbers_file> made) noe
         say("cannot write " + text + ": " + describe(ENOMEM));
         return false;
     }
-    if (!file_of_process.exchange(made.release()))
-        (void)std::atexit([] { file_of_process.load()->remove(); });
+    all.file = made.release();
+    (void)std::atexit(remove_file_of_process);
     return true;
 }
 
@@ -224,10 +229,10 @@ void begin_writing(registry &all, const std::string &text, const address &where)
     const auto shared = std::make_shared<beginning>(beginning{text, where.path});
     auto is_over = shared->is_over.get_future();
     start([&all, shared] {
-        const bool has_begun = begin_file(shared->text, std::make_unique<numbers_file>(shared->path));
+        const bool has_begun = begin_file(all, shared->text, std::make_unique<numbers_file>(shared->path));
         shared->is_over.set_value();
         if (has_begun)
-            keep_writing(all, *file_of_process.load());
+            keep_writing(all, *all.file.load());
     });
     const platform::cancellation_shield shield;
     (void)is_over.wait_for(longest_beginning);
