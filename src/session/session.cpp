@@ -162,13 +162,13 @@ void session::ask(unsigned wishes) noexcept {
 void session::run() noexcept {
     const std::shared_ptr<session> self = std::move(keep_);
     const unsigned wishes = wishes_.exchange(0, std::memory_order_acq_rel);
-    if (has_ended_)
+    if (phase_ == phase::over)
         return;
     if (wishes & wish_start)
         begin();
     if (rest_)
         (this->*rest_)();
-    const auto goes_on = [this] { return !has_ended_ && !rest_; };
+    const auto goes_on = [this] { return phase_ != phase::over && !rest_; };
     if (parting_ && parting_->is_over())
         parting_.reset();
     if (goes_on() && (wishes & wish_permission))
@@ -181,7 +181,7 @@ void session::run() noexcept {
         after_break();
     if (goes_on() && (wishes & wish_closed))
         begin_linger();
-    if (goes_on() && is_lingering_ && (wishes & wish_stop))
+    if (goes_on() && is_closing() && (wishes & wish_stop))
         shorten_linger();
     if (goes_on() && is_stopping() && !pipe_)
         end();
@@ -189,7 +189,7 @@ void session::run() noexcept {
         take_verdict();
     if (goes_on() && connection_ && (wishes & wish_work))
         connection_->work();
-    if (goes_on() && is_lingering_)
+    if (goes_on() && is_closing())
         end_if_lingered();
 }
 
@@ -508,7 +508,7 @@ void session::on_broken(connection &, const break_reason &why) noexcept {
 }
 
 void session::on_drained(connection &) noexcept {
-    if (is_lingering_)
+    if (is_closing())
         ask(wish_drained);
     if (pipe_)
         pipe_->tell_drained();
@@ -518,7 +518,7 @@ void session::after_break() noexcept {
     if (!let_go(&session::after_break))
         return;
     is_broken_ = false;
-    if (is_parting_) {
+    if (phase_ == phase::parting) {
         end_pipe();
         return;
     }
@@ -544,7 +544,7 @@ void session::after_break() noexcept {
     }
     if (!keeps_pipe && pipe_) {
         close_pipe();
-        if (is_lingering_) {
+        if (is_closing()) {
             end();
             return;
         }
@@ -582,7 +582,7 @@ bool session::dials_no_more() const noexcept {
 /// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has
 /// this session go on with `rest`.
 bool session::let_go(continuation rest) noexcept {
-    rest_ = connection_ && !connection_->let_go(is_lingering_) ? rest : nullptr;
+    rest_ = connection_ && !connection_->let_go(is_closing()) ? rest : nullptr;
     return !rest_;
 }
 
@@ -644,7 +644,7 @@ peer_names session::names_of_peer() const {
 }
 
 void session::describe(std::vector<peer_view> &to) {
-    if (has_ended_)
+    if (phase_ == phase::over)
         return;
     peer_view seen;
     seen.id = number_;
@@ -666,7 +666,7 @@ void session::describe(std::vector<peer_view> &to) {
         if (is_ready)
             seen.ready_for = environment_->io->now() - ready_since_;
     }
-    if (is_lingering_ || is_parting_)
+    if (is_closing())
         seen.at = peer_view::state::closing;
     if (pipe_) {
         seen.out = pipe_->incoming();  // from this end

@@ -139,6 +139,17 @@ private:
         wish_cut = 512,
         wish_slow = 1024
     };
+    /// Each follows the one before. Only a pipe that the socket has closed alone leads back: it
+    /// wants another peer.
+    enum class phase : std::uint8_t {
+        open,
+        lingering,  // the socket has closed the pipe: what it sent before may still go out
+        parting,    // everything is written: the peer is to read it and close
+        over
+    };
+    /// Nobody takes what arrives any more, and the end is near.
+    bool is_closing() const noexcept { return phase_ == phase::lingering || phase_ == phase::parting; }
+
     struct look_task final : loop_task {
         void run() noexcept override;
         std::shared_ptr<session> keep;
@@ -238,10 +249,8 @@ private:
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool has_had_peer_ = false;   // the pipe
     bool has_met_peer_ = false;   // the session, with whatever pipe
-    bool is_lingering_ = false;
-    bool is_parting_ = false;  // everything is written: the peer is to read it and close
-    bool is_broken_ = false;   // the connection, or it was not made
-    bool has_ended_ = false;
+    phase phase_ = phase::open;
+    bool is_broken_ = false;       // the connection, or it was not made
     continuation rest_ = nullptr;  // of an end, when other threads have left the connection
 
     std::atomic<unsigned> wishes_{0};  // any thread

@@ -17,7 +17,8 @@ constexpr std::chrono::milliseconds last_parting_look{16};
 void session::begin_linger() noexcept {
     if (!pipe_ || !pipe_->is_peer_closed())
         return;
-    is_lingering_ = true;
+    if (phase_ == phase::open)
+        phase_ = phase::lingering;
     const int linger_ms = pipe_->peer_linger_ms();
     const bool has_peer = connection_ && connection_->is_established();
     if (linger_ms == 0 || has_given_up() || (!has_peer && dials_no_more())) {
@@ -64,7 +65,8 @@ bool session::end_after(int linger_ms) noexcept {
 }
 
 void session::end_if_lingered() noexcept {
-    if (is_parting_ || (pipe_ && pipe_->has_input()) || (connection_ && connection_->has_words_left()))
+    if (phase_ == phase::parting || (pipe_ && pipe_->has_input()) ||
+        (connection_ && connection_->has_words_left()))
         return;
     if (!connection_ || !connection_->is_established() ||
         (connection_->drain() && connection_->take_leave() && !leave_time_to_read()))
@@ -81,7 +83,7 @@ bool session::leave_time_to_read() noexcept {
         last_waits_->parting = environment_->io->make_timer([this] { on_parting_time(); });
     if (!last_waits_ || !last_waits_->parting)
         return false;
-    is_parting_ = true;
+    phase_ = phase::parting;
     last_waits_->parting_look = first_parting_look;
     on_parting_time();
     return true;
@@ -120,13 +122,13 @@ void session::end_pipe() noexcept {
     }
     last_waits_.reset();
     drop_connection();
-    is_lingering_ = is_parting_ = false;
+    phase_ = phase::open;
     close_pipe();
     retry_later();
 }
 
 void session::end() noexcept {
-    if (has_ended_ || !let_go(&session::end))
+    if (phase_ == phase::over || !let_go(&session::end))
         return;
     const std::shared_ptr<session> self = shared_from_this();
     if (connection_ && connection_->is_established())
@@ -143,7 +145,7 @@ void session::end() noexcept {
         true, std::memory_order_relaxed);  // it comes back here, and who connects there makes another
     if (!finish_parting())
         return;
-    has_ended_ = true;
+    phase_ = phase::over;
     environment_->host->on_session_end(*this);
 }
 
