@@ -20,7 +20,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
       peer_(make_conversation(environment.options, is_server,
                               environment.place ? &*environment.place : nullptr, past.web)),
       out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes, *environment.pool),
-      lease_(environment_, *stream_, out_, *this), probes_(past.probes), had_peer_(past.had_peer) {
+      lease_(environment_, *stream_, out_, *this), earlier_peers_(past.peers) {
     stream_->set_events(this);
     environment_.add_descriptors(1);
 }
@@ -432,13 +432,20 @@ bool connection::open_pipe(inbound &in) noexcept {
 /// The first messages to the other application, if ours has chosen any: in front of all that the
 /// pipe holds.
 void connection::greet_application(inbound &in) {
-    if (had_peer_)
+    if (earlier_peers_.has_met())
         note_unknown_gap(in);
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (!hello.empty())
         peer_->framing().encode(0, hello, peer_->output());
-    if (probes_)
+    if (probes_again())
         peer_->framing().encode(0, {}, peer_->output());
+}
+
+/// ZMQ_PROBE_ROUTER: the socket has left the first probe in the pipe.
+bool connection::probes_again() const noexcept {
+    const settings &options = environment_.options;
+    return earlier_peers_.has_met_by_pipe() && options.probe_router && options.type != socket_type::rep &&
+           !options.is_raw();
 }
 
 /// Nobody has counted what was lost between two connections. Who has dialed again says so: to the

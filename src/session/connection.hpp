@@ -28,6 +28,7 @@
 #include <memory>
 
 #include "pipe/pipe.hpp"
+#include "session/acquaintance.hpp"
 #include "session/connection_environment.hpp"
 #include "session/inbound.hpp"
 #include "session/lease_keeper.hpp"
@@ -65,8 +66,7 @@ constexpr std::size_t most_octets_unjudged = 16 * 1024;
 /// The knowledge of a session from the connections before.
 struct connection_past {
     web_memory *web = nullptr;  // of streams that begin as a web server's, where others follow
-    bool probes = false;        // the pipe has probed an earlier peer, and this one is to be probed, too
-    bool had_peer = false;      // messages may have been lost since an earlier connection
+    acquaintance peers;
 };
 
 class connection final : private stream_events,
@@ -192,6 +192,7 @@ private:
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     bool open_pipe(inbound &in) noexcept;
     void greet_application(inbound &in);
+    bool probes_again() const noexcept;
     void note_unknown_gap(inbound &in);
     bool say_last_words() noexcept;
     void end_with_words(break_reason why) noexcept;
@@ -222,8 +223,7 @@ private:
     time_point since_{};  // it has opened, or the peer has taken of the last words
 
     bool replays_ = false;
-    const bool probes_;
-    const bool had_peer_;
+    const acquaintance earlier_peers_;
     bool is_leaving_ = false;
     bool has_taken_leave_ = false;  // with words of the conversation
     state state_ = state::shaking_hands;

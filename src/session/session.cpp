@@ -344,7 +344,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     try {
         connection_ = std::make_unique<connection>(
             *environment_, std::move(bytes), is_server, static_cast<connection_host &>(*this),
-            connection_past{.web = &web_memory_, .probes = probes_again(), .had_peer = has_met_peer_});
+            connection_past{.web = &web_memory_, .peers = acquaintance_});
     } catch (...) {
         reason_ = {.system = error::no_memory};
         is_broken_ = true;
@@ -354,12 +354,6 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     if (pipe_)
         connection_->replay_subscriptions();
     connection_->start();
-}
-
-/// ZMQ_PROBE_ROUTER: the socket has left the first probe in the pipe.
-bool session::probes_again() const noexcept {
-    const settings &options = environment_->options;
-    return has_had_peer_ && options.probe_router && options.type != socket_type::rep && !options.is_raw();
 }
 
 // ---- the connection's life ----
@@ -410,7 +404,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         if (!pipe_)
             return nullptr;
     }
-    has_had_peer_ = has_met_peer_ = true;
+    acquaintance_.meet();
     watch_queue();
     return pipe_;
 }
@@ -571,7 +565,7 @@ void session::leave_message(const std::string &body) noexcept {
     if (body.empty() || failed(pipe_->write(0, as_bytes(body))))
         return;
     pipe_->publish();
-    has_delivered_ = true;
+    acquaintance_.hear();
 }
 
 bool session::dials_no_more() const noexcept {
@@ -588,8 +582,8 @@ bool session::let_go(continuation rest) noexcept {
 
 /// To be called once it has let go.
 void session::drop_connection() noexcept {
-    if (connection_)
-        has_delivered_ |= connection_->has_delivered();
+    if (connection_ && connection_->has_delivered())
+        acquaintance_.hear();
     queue_watch_.reset();
     connection_.reset();
     question_.reset();
@@ -610,9 +604,9 @@ void session::close_pipe() noexcept {
     const pipe_end::lost_messages lost = closing->take_lost();
     environment_->count(why, lost.unread);
     environment_->count(counter::dropped_unread, lost.untaken);
-    if (!has_delivered_)
+    if (!acquaintance_.has_heard())
         environment_->host->withdraw_pipe(closing->other());
-    has_delivered_ = has_had_peer_ = false;
+    acquaintance_.lose_pipe();
 }
 
 // ---- for people ----

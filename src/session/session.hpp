@@ -23,6 +23,7 @@
 #include "core/random.hpp"
 #include "core/standing.hpp"
 #include "pipe/peer_view.hpp"
+#include "session/acquaintance.hpp"
 #include "session/backoff.hpp"
 #include "session/connection.hpp"
 #include "transport/transport.hpp"
@@ -174,7 +175,6 @@ private:
     void break_cut_connection() noexcept;
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
-    bool probes_again() const noexcept;
     bool describe_peer(connection &which) const noexcept;
     peer_names names_of_peer() const;
     peer_names names_for_event() const noexcept;
@@ -246,9 +246,7 @@ private:
     int descriptor_ = -1;
     time_point ready_since_{};  // of the connection, once it is established
     web_memory web_memory_;
-    bool has_delivered_ = false;  // a connection of the pipe's passed a message on
-    bool has_had_peer_ = false;   // the pipe
-    bool has_met_peer_ = false;   // the session, with whatever pipe
+    acquaintance acquaintance_;
     phase phase_ = phase::open;
     bool is_broken_ = false;       // the connection, or it was not made
     continuation rest_ = nullptr;  // of an end, when other threads have left the connection
