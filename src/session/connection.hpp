@@ -93,7 +93,7 @@ public:
     /// they are written, too, or there are none.
     bool take_leave() noexcept;
     /// Whether the peer is likely to take its leave, too.
-    bool awaits_leave() const noexcept { return has_taken_leave_; }
+    bool awaits_leave() const noexcept { return leave_ == leave::in_words; }
     /// To be called once everything is written and nobody takes what arrives: says so to the peer,
     /// so that it reads to the end before the stream is closed under it. False when there is no
     /// need to wait for that.
@@ -138,6 +138,12 @@ private:
         saying_last_words,
         broken,  // to be reported, once nobody writes any more
         over     // reported, or let go
+    };
+    /// The last words of the conversation to its peer, where it is this side that ends.
+    enum class leave : std::uint8_t {
+        not_taken,
+        silent,   // it had nothing to say, or no way to
+        in_words  // the peer may have some, too
     };
     /// The handshake waits for somebody, and what the peer says waits, too.
     bool is_put_off() const noexcept {
@@ -224,8 +230,7 @@ private:
 
     bool replays_ = false;
     const acquaintance earlier_peers_;
-    bool is_leaving_ = false;
-    bool has_taken_leave_ = false;  // with words of the conversation
+    leave leave_ = leave::not_taken;
     state state_ = state::shaking_hands;
     break_reason reason_;
 

@@ -25,16 +25,16 @@ bool connection::take_leave() noexcept {
 
 /// False when there are none, or all has been said.
 bool connection::say_last_words() noexcept {
-    if (std::exchange(is_leaving_, true))
+    if (leave_ != leave::not_taken)
         return false;
     const std::size_t before = peer_->output().size();
     peer_->say_last_words();
-    has_taken_leave_ = peer_->output().size() > before;
-    return has_taken_leave_;
+    leave_ = peer_->output().size() > before ? leave::in_words : leave::silent;
+    return leave_ == leave::in_words;
 }
 
 bool connection::finish_writing() noexcept {
-    const bool is_awaited = unconfirmed() > 0 || has_taken_leave_;
+    const bool is_awaited = unconfirmed() > 0 || awaits_leave();
     if (state_ != state::live || failed(out_.failure()) || !is_awaited || !stream_->finish_writing())
         return false;
     out_.finish();
@@ -145,7 +145,8 @@ bool connection::let_go(bool drops_unread) noexcept {
             (void)in->resume(*peer_);  // what was kept back, and then what is behind it
         read_to_the_end(*in);
     }
-    is_leaving_ |= std::exchange(state_, state::over) != state::live;
+    if (std::exchange(state_, state::over) != state::live && leave_ == leave::not_taken)
+        leave_ = leave::silent;
     timer_.reset();
     flush_timer_.reset();
     if (!close_output())
