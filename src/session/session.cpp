@@ -108,15 +108,14 @@ bool is_cut(const break_reason &why) noexcept {
 
 session::session(made_here, session_environment_ptr environment)
     : number_(new_number.sessions.next()), environment_(std::move(environment)),
-      backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
-}
+      dialing_(environment_->options) {}
 
 session::~session() = default;
 
 std::shared_ptr<session> session::connecting(session_environment_ptr environment, const transport &kind,
                                              pipe_end_ptr pipe) {
     const auto made = std::make_shared<session>(made_here(), std::move(environment));
-    made->transport_ = &kind;
+    made->dialing_.use(kind);
     made->pipe_ = std::move(pipe);
     return made;
 }
@@ -213,13 +212,12 @@ void session::begin() noexcept {
     }
     // Before it is needed: memory may be short then, and an endpoint does not come to its end for
     // that.
-    make_retry_timer();
+    (void)make_retry_timer();
     dial();
 }
 
-void session::make_retry_timer() noexcept {
-    if (!retry_timer_)
-        retry_timer_ = environment_->io->make_timer([this] { dial(); });
+bool session::make_retry_timer() noexcept {
+    return dialing_.make_timer(*environment_->io, [this] { dial(); });
 }
 
 // ---- connecting ----
@@ -236,8 +234,8 @@ void session::end_if_forbidden() noexcept {
     if (connection_) {
         on_broken(*connection_,
                   {.was_established = connection_->is_established(), .system = error::not_permitted});
-    } else if (dialer_) {
-        dialer_.reset();
+    } else if (dialing_.is_trying()) {
+        dialing_.break_off();
         retry_later(std::move(why), error::not_permitted);
     }
 }
@@ -255,22 +253,20 @@ void session::dial() noexcept {
         retry_later(std::move(why), error::not_permitted);
         return;
     }
-    dialer_ = std::move(idle_dialer_);
-    if (!dialer_) {
-        const error e = transport_->make_dialer(environment_->address, environment_->options,
-                                                environment_->sizes, *environment_->io, dialer_);
-        if (failed(e)) {
-            if (e == error::terminated) {
-                emit_reason(reason::take(), e);
-                end();
-            } else {
-                retry_later(reason::take(), e);
-            }
-            return;
-        }
+    const error e =
+        dialing_.begin(environment_->address, environment_->options, environment_->sizes, *environment_->io);
+    if (e == error::terminated) {
+        emit_reason(reason::take(), e);
+        end();
+        return;
     }
-    dialer_->report_pending([this] { environment_->emit(event_kind::connect_delayed, EINPROGRESS); });
-    dialer_->dial(
+    if (failed(e)) {
+        retry_later(reason::take(), e);
+        return;
+    }
+    dialer &attempt = dialing_.attempt();
+    attempt.report_pending([this] { environment_->emit(event_kind::connect_delayed, EINPROGRESS); });
+    attempt.dial(
         [this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
 }
 
@@ -280,13 +276,13 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     if (failed(failure)) {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();
-        if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
+        if (const int descriptor = dialing_.descriptor(); descriptor >= 0)
             environment_->emit(event_kind::closed, static_cast<std::uint32_t>(descriptor),
                                std::exchange(words, {}), failure);
         const int stops = environment_->options.reconnect_stop;
         if (failure == error::terminated ||
             (failure == error::connection_refused && (stops & reconnect_stop_on::connection_refused))) {
-            put_dialer_away();
+            dialing_.end_attempt();
             emit_reason(std::move(words), failure);
             end();
             return;
@@ -299,13 +295,6 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     begin_connection(std::move(bytes), false);
 }
 
-/// Its attempt is over.
-void session::put_dialer_away() noexcept {
-    if (dialer_ && dialer_->is_for_more_attempts())
-        idle_dialer_ = std::move(dialer_);
-    dialer_.reset();
-}
-
 /// After a failure, which the words explain, if there are any.
 void session::retry_later(std::string words, error why) noexcept {
     retry(std::move(words), why, counter_of_retry(why), false);
@@ -313,16 +302,15 @@ void session::retry_later(std::string words, error why) noexcept {
 
 /// `why` is told, `what` counted: the end of a connection was told before.
 void session::retry(std::string words, error why, counter what, bool was_refused) noexcept {
-    put_dialer_away();
+    dialing_.end_attempt();
     if (pipe_)
         pipe_->say_gone();  // that was left out where the reader was behind
     if (environment_->options.reconnect_interval_ms <= 0) {
         emit_reason(std::move(words), why);
         return;  // never again; the pipe stays until the socket closes it
     }
-    const auto delay = backoff_.next(environment_->random->next(), was_refused);
-    make_retry_timer();
-    if (!retry_timer_) {
+    const auto delay = dialing_.next_delay(environment_->random->next(), was_refused);
+    if (!make_retry_timer()) {
         emit_reason(std::move(words), why);
         end();
         return;
@@ -330,16 +318,14 @@ void session::retry(std::string words, error why, counter what, bool was_refused
     environment_->count(what);
     environment_->emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()),
                        std::move(words), why);
-    retry_timer_->expires_at(environment_->io->now() + delay);
+    dialing_.wait_until(environment_->io->now() + delay);
 }
 
 /// Nothing is under way that could lead to a connection.
-bool session::has_given_up() const noexcept {
-    return !connection_ && !dialer_ && !(retry_timer_ && retry_timer_->is_pending());
-}
+bool session::has_given_up() const noexcept { return !connection_ && !dialing_.is_going_on(); }
 
 void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept {
-    put_dialer_away();
+    dialing_.end_attempt();
     descriptor_ = bytes->descriptor();
     try {
         connection_ = std::make_unique<connection>(
@@ -398,7 +384,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     if (!is_described)
         return nullptr;
     ready_since_ = environment_->io->now();
-    backoff_.reset();
+    dialing_.note_success();
     if (!pipe_) {
         pipe_ = environment_->host->make_session_pipe(*this);
         if (!pipe_)

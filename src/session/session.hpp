@@ -24,8 +24,8 @@
 #include "core/standing.hpp"
 #include "pipe/peer_view.hpp"
 #include "session/acquaintance.hpp"
-#include "session/backoff.hpp"
 #include "session/connection.hpp"
+#include "session/dialing.hpp"
 #include "transport/transport.hpp"
 
 namespace zlink {
@@ -115,7 +115,7 @@ public:
     };
     session(made_here, session_environment_ptr environment);
 
-    bool is_connecting() const noexcept { return transport_ != nullptr; }
+    bool is_connecting() const noexcept { return dialing_.is_used(); }
 
     void on_readable(pipe_end &end) noexcept override;
     void on_writable(pipe_end &end) noexcept override;
@@ -182,8 +182,7 @@ private:
     void look_at_queue() noexcept;
     void tell_slow() noexcept;
     void after_break() noexcept;
-    void put_dialer_away() noexcept;
-    void make_retry_timer() noexcept;
+    bool make_retry_timer() noexcept;
     void retry_later(std::string words = {}, error why = error::none) noexcept;
     void retry(std::string words, error why, counter what, bool was_refused) noexcept;
     bool has_given_up() const noexcept;
@@ -214,15 +213,12 @@ private:
 
     const std::uint64_t number_;
     const session_environment_ptr environment_;
-    const transport *transport_ = nullptr;  // of connecting sessions
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
     std::unique_ptr<authentication> question_;  // about the peer of the connection
     std::unique_ptr<parting> parting_;          // of the last one that has said last words
-    std::unique_ptr<dialer> dialer_;            // with an attempt under way
-    std::unique_ptr<dialer> idle_dialer_;       // for the next one
-    std::unique_ptr<timer> retry_timer_;
+    dialing dialing_;                           // of connecting sessions
     /// The waits of one that ends.
     struct last_waits {
         std::unique_ptr<timer> linger;
@@ -241,7 +237,6 @@ private:
         std::uint64_t full_up_to = 0;  // messages published then: once they are taken it was empty
     };
     std::unique_ptr<queue_watch> queue_watch_;
-    backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
     time_point ready_since_{};  // of the connection, once it is established

@@ -133,11 +133,9 @@ void session::end() noexcept {
     const std::shared_ptr<session> self = shared_from_this();
     if (connection_ && connection_->is_established())
         environment_->count(counter::disconnects_local);
-    if (dialer_ && dialer_->descriptor() >= 0)  // of an attempt under way
-        environment_->emit(event_kind::closed, static_cast<std::uint32_t>(dialer_->descriptor()));
-    dialer_.reset();
-    idle_dialer_.reset();
-    retry_timer_.reset();
+    if (const int descriptor = dialing_.descriptor(); descriptor >= 0)
+        environment_->emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
+    dialing_.end();
     last_waits_.reset();
     drop_connection();
     close_pipe();
