@@ -133,16 +133,21 @@ error session::start() noexcept {
     return error::none;
 }
 
+session::why_stopped session::demands::stop_for(why_stopped why) noexcept {
+    why_stopped before = stopped();
+    while (before < why && !stop.compare_exchange_weak(before, why, std::memory_order_relaxed)) {
+    }
+    return before;
+}
+
 bool session::stop(why_stopped why) noexcept {
-    if (why == why_stopped::disconnected)
-        is_disconnected_.store(true, std::memory_order_relaxed);
-    const bool is_first = !is_stopping_.exchange(true, std::memory_order_relaxed);
+    const bool is_first = asked_.stop_for(why) == why_stopped::not_at_all;
     ask(wish_stop);
     return is_first;
 }
 
 void session::stop_within(int linger_ms) noexcept {
-    most_linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    asked_.most_linger_ms.store(linger_ms, std::memory_order_relaxed);
     (void)stop();
 }
 
@@ -152,7 +157,7 @@ void session::on_closed(pipe_end &) noexcept { ask(wish_closed); }
 
 /// Queues the session on its loop with something to do. Any thread.
 void session::ask(unsigned wishes) noexcept {
-    if (wishes_.fetch_or(wishes, std::memory_order_acq_rel) != 0)
+    if (asked_.wishes.fetch_or(wishes, std::memory_order_acq_rel) != 0)
         return;  // queued already
     keep_ = shared_from_this();
     environment_->io->post(*this);
@@ -160,7 +165,7 @@ void session::ask(unsigned wishes) noexcept {
 
 void session::run() noexcept {
     const std::shared_ptr<session> self = std::move(keep_);
-    const unsigned wishes = wishes_.exchange(0, std::memory_order_acq_rel);
+    const unsigned wishes = asked_.wishes.exchange(0, std::memory_order_acq_rel);
     if (phase_ == phase::over)
         return;
     if (wishes & wish_start)
@@ -243,7 +248,7 @@ void session::end_if_forbidden() noexcept {
 void session::break_cut_connection() noexcept {
     if (!connection_ || is_broken_)
         return;
-    const bool is_slow = cut_reason_.load(std::memory_order_relaxed) == cut_reason::too_slow;
+    const bool is_slow = asked_.cut_for.load(std::memory_order_relaxed) == cut_reason::too_slow;
     on_broken(*connection_, {.was_established = connection_->is_established(),
                              .failure = is_slow ? failure_kind::too_slow : failure_kind::cut_off});
 }
@@ -555,7 +560,7 @@ void session::leave_message(const std::string &body) noexcept {
 }
 
 bool session::dials_no_more() const noexcept {
-    return is_disconnected_.load(std::memory_order_relaxed) &&
+    return asked_.stopped() == why_stopped::disconnected &&
            (environment_->options.reconnect_stop & reconnect_stop_on::disconnect);
 }
 

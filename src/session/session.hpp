@@ -88,7 +88,7 @@ public:
     /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the
     /// loop has run what was posted before, no further pipe comes of it. Any thread. A session that
     /// was disconnected dials no more, where reconnect_stop says so. True the first time.
-    enum class why_stopped { closed, disconnected };
+    enum class why_stopped : std::uint8_t { not_at_all, closed, disconnected };
     bool stop(why_stopped why = why_stopped::closed) noexcept;
     /// stop(), of a socket that lingers so long at most, in milliseconds, -1 for ever: also where a
     /// connection was ended before, in band.
@@ -98,12 +98,12 @@ public:
     void look_at_permission() noexcept { ask(wish_permission); }
     /// Ends the connection, as if it had broken, for a reason that is told. Any thread.
     void cut(cut_reason why) noexcept {
-        cut_reason_.store(why, std::memory_order_relaxed);
+        asked_.cut_for.store(why, std::memory_order_relaxed);
         ask(wish_cut);
     }
     /// Tells sessions of the process apart.
     std::uint64_t number() const noexcept { return number_; }
-    bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
+    bool is_stopping() const noexcept { return asked_.stopped() != why_stopped::not_at_all; }
 
     /// Adds itself, unless it is over. The loop's thread. Throws bad_alloc.
     void describe(std::vector<peer_view> &to);
@@ -154,6 +154,18 @@ private:
     struct look_task final : loop_task {
         void run() noexcept override;
         std::shared_ptr<session> keep;
+    };
+
+    /// The demands of other threads, written by any of them.
+    struct demands {
+        why_stopped stopped() const noexcept { return stop.load(std::memory_order_relaxed); }
+        /// A reason that says more takes the place of one that says less. Returns the one before.
+        why_stopped stop_for(why_stopped why) noexcept;
+
+        std::atomic<unsigned> wishes{0};
+        std::atomic<why_stopped> stop{why_stopped::not_at_all};
+        std::atomic<cut_reason> cut_for{cut_reason::asked_for};
+        std::atomic<int> most_linger_ms{-1};  // -1: no limit
     };
 
     void ask(unsigned wishes) noexcept;
@@ -246,12 +258,8 @@ private:
     bool is_broken_ = false;       // the connection, or it was not made
     continuation rest_ = nullptr;  // of an end, when other threads have left the connection
 
-    std::atomic<unsigned> wishes_{0};  // any thread
-    std::atomic<bool> is_stopping_{false};
-    std::atomic<bool> is_disconnected_{false};
-    std::atomic<cut_reason> cut_reason_{cut_reason::asked_for};
-    std::atomic<int> most_linger_ms_{-1};  // -1: no limit
-    std::shared_ptr<session> keep_;        // set by whoever makes wishes_ non-zero, taken by run()
+    demands asked_;
+    std::shared_ptr<session> keep_;  // set by whoever makes the wishes non-zero, taken by run()
     look_task look_;
 };
 

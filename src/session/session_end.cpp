@@ -36,7 +36,7 @@ void session::begin_linger() noexcept {
 /// The application has ended the connection in band, so that what it had sent before goes out. It
 /// does not for longer than the socket lingers.
 void session::shorten_linger() noexcept {
-    const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
+    const int most_ms = asked_.most_linger_ms.load(std::memory_order_relaxed);
     if (!environment_->options.is_raw() || most_ms < 0 || (last_waits_ && last_waits_->linger))
         return;
     if (most_ms == 0)
@@ -139,8 +139,8 @@ void session::end() noexcept {
     last_waits_.reset();
     drop_connection();
     close_pipe();
-    is_stopping_.store(
-        true, std::memory_order_relaxed);  // it comes back here, and who connects there makes another
+    // Whoever connects there from here on makes another.
+    (void)asked_.stop_for(why_stopped::closed);
     if (!finish_parting())
         return;
     phase_ = phase::over;
@@ -156,7 +156,7 @@ void session::begin_parting() noexcept {
 
 /// False while last words are on their way to a peer, for as long as the socket lingers.
 bool session::finish_parting() noexcept {
-    const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
+    const int most_ms = asked_.most_linger_ms.load(std::memory_order_relaxed);
     if (parting_ && most_ms >= 0)
         parting_->end_by(environment_->io->now() + std::chrono::milliseconds(most_ms));
     if (parting_ && parting_->is_over())
