@@ -90,8 +90,9 @@ void inbound::count_left(byte_span frames, std::uint64_t counted) const noexcept
 
 void inbound::open(pipe_end &pipe) noexcept {
     pipe_ = &pipe;
-    discards_ = pipe.is_peer_closed();
-    if (exceeds_mark_)
+    if (pipe.is_peer_closed())
+        taking_ = taking::nothing;
+    else if (taking_ == taking::beyond_mark)
         exceed_mark();
 }
 
@@ -104,7 +105,7 @@ void inbound::set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept {
 /// A message that it puts together would be thrown away here only once it is whole.
 void inbound::tell_decoder_what_is_taken() noexcept {
     if (decoder_)
-        decoder_->take_only(discards_ ? reception::none : receives_);
+        decoder_->take_only(discards() ? reception::none : receives_);
 }
 
 void inbound::begin(chunk &block, byte_span first, conversation &peer) noexcept {
@@ -406,7 +407,7 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
             flow_ = flow::at_mark;
             return false;
         }
-        return discards_ ||
+        return discards() ||
                pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
     }
     if (action.kind == conversation::action_kind::gap)
@@ -478,7 +479,7 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
 /// Messages of which nobody has got a part, or gets the rest.
 void inbound::count_thrown_away(std::uint64_t messages) const noexcept {
     if (messages > 0)
-        environment_.count(discards_ ? counter::dropped_unread : counter::dropped_unwanted, messages);
+        environment_.count(discards() ? counter::dropped_unread : counter::dropped_unwanted, messages);
 }
 
 /// Counts what was kept of a message under way; false where that is too much, and has failed the
@@ -495,7 +496,9 @@ bool inbound::count_unfinished(std::uint64_t octets) noexcept {
 /// Counts octets beyond the mark, together with what earlier connections have brought since the
 /// pipe was within its mark last.
 void inbound::exceed_mark() noexcept {
-    exceeds_mark_ = true;
+    if (discards())
+        return;
+    taking_ = taking::beyond_mark;
     if (pipe_ && !pipe_->is_beyond_mark())
         pipe_->slot.beyond_mark = 0;
 }
@@ -536,7 +539,7 @@ bool inbound::ends_unwanted(bool has_more, byte_span body) const noexcept {
 }
 
 void inbound::subscribe_to_all() noexcept {
-    if (!discards_)
+    if (!discards())
         (void)pass_subscription(true, {});
 }
 
@@ -608,7 +611,7 @@ bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     to_skip_ = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
     skips_message_ = !frame.has_more();  // and counts it with its last octet
-    if (discards_ || receives_ != reception::subscriptions)
+    if (discards() || receives_ != reception::subscriptions)
         return true;
     skips_message_ = ends_unwanted(frame.has_more(), {});
     return !failed(sieve_.take(*pipe_, frame.has_more(), {}));
@@ -617,7 +620,7 @@ bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
 /// Published messages stay. Frames of a message that is not whole are taken back, and the rest of a
 /// large one is skipped as it comes.
 void inbound::discard() noexcept {
-    discards_ = true;
+    taking_ = taking::nothing;
     tell_decoder_what_is_taken();
     pipe_->roll_back();
     if (has_large() && !unfed_->large.header().is_command()) {

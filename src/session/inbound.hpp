@@ -96,7 +96,7 @@ public:
 
     /// Nobody takes messages any more: from here on they are thrown away as they come.
     void discard() noexcept;
-    bool discards() const noexcept { return discards_; }
+    bool discards() const noexcept { return taking_ == taking::nothing; }
     /// The mark holds back no more what this connection brings, up to a limit that later ones of
     /// the same pipe share with it.
     void exceed_mark() noexcept;
@@ -124,6 +124,12 @@ private:
         going,
         at_mark,     // of the receiver
         at_command,  // and without the peer
+    };
+    /// The part of what comes that is taken for the receiver.
+    enum class taking : std::uint8_t {
+        up_to_mark,
+        beyond_mark,  // the connection is about to end
+        nothing       // nobody is there any more: it is thrown away
     };
     /// The places that one read goes to.
     struct places {
@@ -186,7 +192,7 @@ private:
     bool count_unfinished(std::uint64_t octets) noexcept;
     void tell_decoder_what_is_taken() noexcept;
     void note_beyond_mark(std::size_t octets) noexcept {
-        if (exceeds_mark_)
+        if (taking_ == taking::beyond_mark)
             pipe_->slot.beyond_mark += octets;
     }
     bool is_going_on() const noexcept { return !failure_; }
@@ -197,13 +203,13 @@ private:
         return known ? known : protocol_errors::unspecified;
     }
     /// Messages, or some of them, go to somebody who may take them.
-    bool has_receiver() const noexcept { return !discards_ && receives_ != reception::none; }
+    bool has_receiver() const noexcept { return taking_ != taking::nothing && receives_ != reception::none; }
     /// Whether the pipe has frames of a message that goes on.
     bool is_inside_message() const noexcept {
         return receives_ == reception::subscriptions ? sieve_.is_inside() : in_message_;
     }
     bool may_exceed_mark() const noexcept {
-        return exceeds_mark_ && pipe_->slot.beyond_mark < most_octets_beyond_mark;
+        return taking_ == taking::beyond_mark && pipe_->slot.beyond_mark < most_octets_beyond_mark;
     }
     void fail(break_reason why) noexcept;
     void fail(error system) noexcept;
@@ -222,11 +228,10 @@ private:
 
     const reception receives_;
     flow flow_ = flow::going;
+    taking taking_ = taking::up_to_mark;
     bool in_message_ = false;
-    subscription_sieve sieve_;    // of one that receives nothing else
-    bool skips_message_ = false;  // to_skip_ goes to the end of one
-    bool discards_ = false;
-    bool exceeds_mark_ = false;
+    subscription_sieve sieve_;       // of one that receives nothing else
+    bool skips_message_ = false;     // to_skip_ goes to the end of one
     bool has_delivered_ = false;     // messages, not only subscriptions
     bool gets_commands_ = false;     // the peer sends some between its messages
     bool expects_large_ = false;     // the last frame was a large one: read little beside the next
