@@ -220,11 +220,8 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
 void inbound::feed_block(conversation *peer, chunk &block, byte_span in) noexcept {
     if (unfed_)
         unfed_->tail.clear();
-    const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, in.size());
-    to_skip_ -= skipped;
-    if (skipped > 0 && to_skip_ == 0)
-        count_thrown_away(std::exchange(skips_message_, false));
-    in = in.subspan(static_cast<std::size_t>(skipped));
+    if (skipped_.pass(in))
+        count_thrown_away(1);
     feed(peer, &block, in.size() >= block.capacity / 2, in);
 }
 
@@ -608,13 +605,11 @@ void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_hea
 
 /// The rest of a message frame that nobody takes is not kept.
 bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
-    to_skip_ = frame.header_size + frame.body_size - have;
+    const std::uint64_t left = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
-    skips_message_ = !frame.has_more();  // and counts it with its last octet
-    if (discards() || receives_ != reception::subscriptions)
-        return true;
-    skips_message_ = ends_unwanted(frame.has_more(), {});
-    return !failed(sieve_.take(*pipe_, frame.has_more(), {}));
+    const bool is_sifted = !discards() && receives_ == reception::subscriptions;
+    skipped_.begin(left, is_sifted ? ends_unwanted(frame.has_more(), {}) : !frame.has_more());
+    return !is_sifted || !failed(sieve_.take(*pipe_, frame.has_more(), {}));
 }
 
 /// Published messages stay. Frames of a message that is not whole are taken back, and the rest of a

@@ -29,6 +29,7 @@
 #include "pipe/pipe.hpp"
 #include "pipe/reading.hpp"
 #include "session/connection_environment.hpp"
+#include "session/skipped_frame.hpp"
 #include "session/subscription_sieve.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
@@ -223,7 +224,7 @@ private:
     std::optional<break_reason> failure_;
     std::unique_ptr<unfed> unfed_;  // from the first time on that there are such
 
-    std::uint64_t to_skip_ = 0;     // octets that are still to come of a frame that nobody takes
+    skipped_frame skipped_;
     std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
 
     const reception receives_;
@@ -231,7 +232,6 @@ private:
     taking taking_ = taking::up_to_mark;
     bool in_message_ = false;
     subscription_sieve sieve_;       // of one that receives nothing else
-    bool skips_message_ = false;     // to_skip_ goes to the end of one
     bool has_delivered_ = false;     // messages, not only subscriptions
     bool gets_commands_ = false;     // the peer sends some between its messages
     bool expects_large_ = false;     // the last frame was a large one: read little beside the next
