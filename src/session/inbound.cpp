@@ -445,7 +445,7 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     }
     if (receives_ == reception::subscriptions)
         return sift({p, walked.octets});
-    offered_ = {};  // something else is there
+    offer_.forget();
     note_beyond_mark(walked.octets);
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
@@ -589,7 +589,7 @@ void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_hea
     } else if (is_known && header.header_size > 0 &&
                header.header_size + header.body_size >= large_frame::own_memory_from) {
         if (suits_offer(is_sockets_thread, header))
-            unfed_->large.begin_elsewhere(std::exchange(offered_, {}).data(), frame, header);
+            unfed_->large.begin_elsewhere(offer_.take(), frame, header);
         else
             is_kept = unfed_->large.begin(*environment_.pool, frame, header);
     } else {
@@ -704,7 +704,7 @@ bool inbound::read_now(block_ref &scratch) noexcept {
 /// Whether a frame that has begun to arrive is all of the message that the borrower waits for.
 bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept {
     return is_sockets_thread && !in_message_ && !frame.has_more() && !frame.is_command() &&
-           frame.body_size <= offered_.size();
+           offer_.fits(frame.body_size);
 }
 
 /// The body stands in the memory of the call that waits for it: it is published without an owner,
@@ -716,15 +716,15 @@ void inbound::deliver_offered() noexcept {
         fail(e);
         return;
     }
-    has_filled_offer_ = has_delivered_ = true;
+    offer_.note_filled();
+    has_delivered_ = true;
     pipe_->publish();
 }
 
 /// The caller's memory is not written to after this. What has come of a body there moves into
 /// memory of the connection.
 inbound::offer_end inbound::withdraw_offer() noexcept {
-    offered_ = {};
-    if (std::exchange(has_filled_offer_, false))
+    if (offer_.withdraw())
         return reading_half::offer_end::filled;
     if (!fills_offer() || unfed_->large.move_to_own_memory(*environment_.pool))
         return reading_half::offer_end::unused;

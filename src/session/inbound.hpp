@@ -28,6 +28,7 @@
 #include "memory/chunk.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/reading.hpp"
+#include "session/body_offer.hpp"
 #include "session/connection_environment.hpp"
 #include "session/skipped_frame.hpp"
 #include "session/subscription_sieve.hpp"
@@ -111,7 +112,7 @@ public:
     bool has_read() const noexcept override { return has_read_; }
     bool expects_more() const noexcept override { return is_paused() || has_filled_block_; }
     bool expects_large() const noexcept override { return has_large() || expects_large_; }
-    void offer(std::span<std::uint8_t> to) noexcept override { offered_ = to; }
+    void offer(std::span<std::uint8_t> to) noexcept override { offer_.open(to); }
     bool fills_offer() const noexcept override { return unfed_ && unfed_->large.is_elsewhere(); }
     offer_end withdraw_offer() noexcept override;
 
@@ -237,8 +238,7 @@ private:
     bool expects_large_ = false;     // the last frame was a large one: read little beside the next
     bool has_filled_block_ = false;  // with the last read on the socket's thread
     bool has_read_ = false;          // octets with that
-    bool has_filled_offer_ = false;
-    std::span<std::uint8_t> offered_;  // for the next body, by the borrower
+    body_offer offer_;               // by the borrower
 };
 
 }  // namespace zlink
