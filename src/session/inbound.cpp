@@ -689,13 +689,12 @@ bool inbound::resume_with(conversation *peer) noexcept {
 bool inbound::read_now(block_ref &scratch) noexcept {
     if (!is_paused()) {
         const found what = read_with(nullptr, scratch);
-        has_filled_block_ = what.has_filled_room || stream_.holds_input();
-        has_read_ = what.octets > 0;
+        last_look_.note_read(what.octets, what.has_filled_room || stream_.holds_input());
     } else if (may_deliver()) {
-        has_read_ = true;
+        last_look_.note_kept_back(true);
         (void)resume_with(nullptr);
     } else {
-        has_read_ = false;
+        last_look_.note_kept_back(false);
         return false;  // the borrower leaves what it has got already: that may take long
     }
     return is_going_on() && flow_ != flow::at_command;

@@ -106,11 +106,11 @@ public:
     // ---- on the socket's thread, by a `reading` ----
 
     /// To be called before the lease is granted.
-    void note_lease() noexcept { has_filled_block_ = stream_.holds_input(); }
+    void note_lease() noexcept { last_look_.begin(stream_.holds_input()); }
     /// One read, or what was kept back. False when the loop's thread has to go on.
     bool read_now(block_ref &scratch) noexcept override;
-    bool has_read() const noexcept override { return has_read_; }
-    bool expects_more() const noexcept override { return is_paused() || has_filled_block_; }
+    bool has_read() const noexcept override { return last_look_.has_found(); }
+    bool expects_more() const noexcept override { return is_paused() || last_look_.may_find_more(); }
     bool expects_large() const noexcept override { return has_large() || expects_large_; }
     void offer(std::span<std::uint8_t> to) noexcept override { offer_.open(to); }
     bool fills_offer() const noexcept override { return unfed_ && unfed_->large.is_elsewhere(); }
@@ -132,6 +132,26 @@ private:
         up_to_mark,
         beyond_mark,  // the connection is about to end
         nothing       // nobody is there any more: it is thrown away
+    };
+    /// The last look of the socket's thread: whether it has found something, and whether the next
+    /// one is likely to.
+    class last_look {
+    public:
+        /// There is none yet.
+        void begin(bool may_find_something) noexcept { may_find_more_ = may_find_something; }
+        void note_read(std::size_t octets, bool may_find_more) noexcept {
+            has_found_ = octets > 0;
+            may_find_more_ = may_find_more;
+        }
+        /// Nothing was read: what was kept back has been delivered, or there was no room for it.
+        void note_kept_back(bool is_delivered) noexcept { has_found_ = is_delivered; }
+
+        bool has_found() const noexcept { return has_found_; }
+        bool may_find_more() const noexcept { return may_find_more_; }
+
+    private:
+        bool has_found_ = false;
+        bool may_find_more_ = false;
     };
     /// The places that one read goes to.
     struct places {
@@ -231,14 +251,14 @@ private:
     const reception receives_;
     flow flow_ = flow::going;
     taking taking_ = taking::up_to_mark;
-    bool in_message_ = false;
-    subscription_sieve sieve_;       // of one that receives nothing else
-    bool has_delivered_ = false;     // messages, not only subscriptions
-    bool gets_commands_ = false;     // the peer sends some between its messages
-    bool expects_large_ = false;     // the last frame was a large one: read little beside the next
-    bool has_filled_block_ = false;  // with the last read on the socket's thread
-    bool has_read_ = false;          // octets with that
-    body_offer offer_;               // by the borrower
+    last_look last_look_;
+    subscription_sieve sieve_;  // of one that receives nothing else
+    // Facts of what the peer has sent so far, each of which may hold without the others.
+    bool in_message_ = false;     // it ends within one
+    bool has_delivered_ = false;  // messages, not only subscriptions
+    bool gets_commands_ = false;  // between messages
+    bool expects_large_ = false;  // the last frame was a large one: read little beside the next
+    body_offer offer_;            // by the borrower
 };
 
 }  // namespace zlink
