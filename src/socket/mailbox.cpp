@@ -16,7 +16,7 @@ bool mailbox::post(command what) noexcept {
     wakeup *to_signal = nullptr;
     {
         std::lock_guard guard(mutex_);
-        if (is_closed_)
+        if (intake_ == intake::closed)
             return false;
         if (!is_attach && what.pipe && is_to_attach(*what.pipe))
             return true;  // whoever attaches it looks for all of that
@@ -27,16 +27,16 @@ bool mailbox::post(command what) noexcept {
             // A stop is remembered by the socket.
             if (is_attach)
                 return false;
-            has_lost_ = true;
+            intake_ = intake::lossy;
         }
         if (may_bring_room)
             call = on_room_;
         has_commands_.store(true, std::memory_order_release);
-        if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
+        if (audience_ != audience::nobody && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
             // Better not under the lock: the thread that wakes wants it at once. But who waits
             // outside must not find the level up once it has taken the commands.
-            if (always_signals_)
+            if (audience_ == audience::outsider)
                 wakeup_->signal();
             else
                 to_signal = wakeup_.get();
@@ -98,7 +98,10 @@ bool mailbox::take(std::vector<command> &out) noexcept {
     empty_ = 0;
     has_commands_.store(false, std::memory_order_release);
     lower();
-    return !std::exchange(has_lost_, false);
+    if (intake_ != intake::lossy)
+        return true;
+    intake_ = intake::whole;
+    return false;
 }
 
 /// Lowers the level. When another thread has yet to raise it, that is left to the next time.
@@ -114,7 +117,7 @@ error mailbox::make_wakeup(waiter &how) noexcept {
 
 void mailbox::keep_signalling(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
-    always_signals_ = true;
+    audience_ = audience::outsider;
     for (lower(); is_signalled_; lower()) {
         // The thread that posted last is about to raise the level, without the lock, and may need
         // this processor for it.
@@ -129,22 +132,25 @@ void mailbox::keep_signalling(waiter &how) noexcept {
 
 bool mailbox::begin_wait() noexcept {
     std::lock_guard guard(mutex_);
-    is_waiting_ = !has_commands_.load(std::memory_order_relaxed);
-    if (is_waiting_)
-        lower();
-    return is_waiting_;
+    if (has_commands_.load(std::memory_order_relaxed))
+        return false;
+    if (audience_ == audience::nobody)
+        audience_ = audience::sleeper;
+    lower();
+    return true;
 }
 
 void mailbox::end_wait() noexcept {
     std::lock_guard guard(mutex_);
-    is_waiting_ = false;
+    if (audience_ == audience::sleeper)
+        audience_ = audience::nobody;
 }
 
 std::vector<mailbox::command> mailbox::close() noexcept {
     std::vector<command> dropped;
     {
         std::lock_guard guard(mutex_);
-        is_closed_ = true;
+        intake_ = intake::closed;
         dropped.swap(commands_);
         has_commands_.store(false, std::memory_order_release);
         lower();

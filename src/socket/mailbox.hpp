@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -73,6 +74,18 @@ public:
     std::vector<command> close() noexcept;
 
 private:
+    /// Those who look at the level, and have to find it up behind a command.
+    enum class audience : std::uint8_t {
+        nobody,
+        sleeper,  // the socket's thread, until its wait ends
+        outsider  // ZMQ_FD was asked for: always
+    };
+    enum class intake : std::uint8_t {
+        whole,
+        lossy,  // since the last take() there was no memory for some commands
+        closed
+    };
+
     void lower() noexcept;
     bool is_to_attach(const pipe_end &pipe) const noexcept;
     void drop_empty() noexcept;
@@ -84,11 +97,9 @@ private:
     std::vector<command> commands_;
     std::size_t empty_ = 0;  // of these, that were withdrawn
     std::unique_ptr<wakeup> wakeup_;
-    bool has_lost_ = false;  // commands, for want of memory
-    bool is_waiting_ = false;
-    bool always_signals_ = false;
+    intake intake_ = intake::whole;
+    audience audience_ = audience::nobody;
     bool is_signalled_ = false;  // the level is up, or is about to be
-    bool is_closed_ = false;
 };
 
 }  // namespace zlink
