@@ -91,18 +91,19 @@ public:
     }
     void note_traffic(time_point now) noexcept {
         last_heard_ = now;
-        is_waiting_ = false;
+        silence_ = silence::none;
     }
     /// The peer has taken octets since check() was called last. If what that asked for is not
     /// written, it waits behind them.
     void note_held_up(time_point now) noexcept {
-        if (is_waiting_ && !is_out_)
+        if (silence_ == silence::ping_due)
             waiting_since_ = now;
     }
     /// Says that what check() asked for is written.
     void note_written(time_point now) noexcept {
         note_held_up(now);
-        is_out_ = true;
+        if (silence_ == silence::ping_due)
+            silence_ = silence::ping_out;
         if (std::exchange(is_ping_due_, false))
             trips_.note_ping(now);
     }
@@ -130,9 +131,8 @@ public:
             return verdict::quiet;
         next_ping_ = now + interval_;
         is_ping_due_ = true;
-        if (!is_waiting_) {
-            is_waiting_ = true;
-            is_out_ = false;
+        if (silence_ == silence::none) {
+            silence_ = silence::ping_due;
             waiting_since_ = now;
         }
         return verdict::ping;
@@ -146,9 +146,16 @@ public:
     }
 
 private:
+    /// Nothing was heard since a PING was due, as far as that has gone.
+    enum class silence : std::uint8_t {
+        none,
+        ping_due,  // and it is not written yet
+        ping_out
+    };
+
     time_point death() const noexcept {
         time_point when = time_point::max();
-        if (is_waiting_ && timeout_.count() > 0)
+        if (silence_ != silence::none && timeout_.count() > 0)
             when = waiting_since_ + timeout_;
         if (peer_ttl_.count() > 0)
             when = std::min(when, last_heard_ + peer_ttl_);
@@ -162,8 +169,7 @@ private:
 
     tenths peer_ttl_{0};
     bool is_running_ = false;
-    bool is_waiting_ = false;   // a PING was due and nothing was heard since
-    bool is_out_ = false;       // that PING is written
+    silence silence_ = silence::none;
     bool is_ping_due_ = false;  // the latest is not written yet
     round_trips trips_;
     time_point waiting_since_{};
