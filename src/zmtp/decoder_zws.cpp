@@ -100,7 +100,8 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
     if (is_control(out.opcode)) {
         if (out.opcode > web_opcode::pong || !out.is_final)
             return web_status::protocol_error;
-    } else if (in_fragments_ != (out.opcode == web_opcode::continuation) || out.opcode > web_opcode::binary) {
+    } else if (in_fragments() != (out.opcode == web_opcode::continuation) ||
+               out.opcode > web_opcode::binary) {
         return web_status::protocol_error;
     } else if (out.opcode == web_opcode::text) {
         return web_status::unacceptable_type;
@@ -175,7 +176,7 @@ std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept
 std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
     // Not where the caller takes frames one by one, where other messages wait to be continued, or
     // where a Ping has to go in front.
-    if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments_ && kept_ == 0) {
+    if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments() && kept_ == 0) {
         out = take_small(in, out);
         if (in.empty())
             return out;
@@ -225,7 +226,7 @@ std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in
         control_size_ = 0;
         return left_ == 0 ? end_control(out) : out;
     }
-    if (in_fragments_ || !is_final_)
+    if (in_fragments() || !is_final_)
         return begin_fragment(out);
     if (left_ > most_in_payload())
         return put_fault(web_status::too_big, out);
@@ -308,12 +309,11 @@ std::uint8_t *decoder_zws::take_body(byte_span &in, std::uint8_t *out) noexcept 
 /// All fragments together are held to the limit of one frame. What has come is within it, so that
 /// nothing overflows.
 std::uint8_t *decoder_zws::begin_fragment(std::uint8_t *out) noexcept {
-    if (!in_fragments_) {
-        in_fragments_ = true;
-        has_flags_ = form_.is_raw;
+    if (!in_fragments()) {
+        fragments_ = form_.is_raw ? fragments::taken : fragments::unmarked;
         flags_ = zws_octet::last;
     }
-    const bool is_known_kind = has_flags_;
+    const bool is_known_kind = fragments_ != fragments::unmarked;
     const std::uint64_t most = is_known_kind ? limit_of(flags_) : most_in_payload();
     if (left_ > most - size_)
         return put_fault(web_status::too_big, out);
@@ -324,9 +324,9 @@ std::uint8_t *decoder_zws::begin_fragment(std::uint8_t *out) noexcept {
 /// The octet of flags is the first of the message, in whichever fragment that comes: those before
 /// may be empty.
 std::uint8_t *decoder_zws::take_fragment(byte_span &in, std::uint8_t *out) noexcept {
-    if (!has_flags_) {
+    if (fragments_ == fragments::unmarked) {
         flags_ = next_octet(in);
-        has_flags_ = true;
+        fragments_ = fragments::taken;
         if (!is_known(flags_))
             return put_fault(web_status::protocol_error, out);
         if (left_ > limit_of(flags_))
@@ -336,8 +336,8 @@ std::uint8_t *decoder_zws::take_fragment(byte_span &in, std::uint8_t *out) noexc
     if (count > 0) {
         if (size_ == 0)
             // Once, by the first octet: it tells subscriptions from other messages.
-            is_unwanted_ = !is_wanted(in.front() ^ key_[0]);
-        if (is_unwanted_)
+            fragments_ = is_wanted(in.front() ^ key_[0]) ? fragments::taken : fragments::unwanted;
+        if (fragments_ == fragments::unwanted)
             skip(in, count);
         // For what has arrived, not for what was announced.
         else if (make_room(count))
@@ -366,9 +366,9 @@ void decoder_zws::skip(byte_span &in, std::size_t count) noexcept {
 /// the rest of it is skipped.
 void decoder_zws::take_only(reception what) noexcept {
     takes_ = what;
-    if (!in_fragments_ || !memory_ || is_wanted(memory_->data()[body_at]))
+    if (fragments_ != fragments::taken || !memory_ || is_wanted(memory_->data()[body_at]))
         return;
-    is_unwanted_ = true;
+    fragments_ = fragments::unwanted;
     give_memory_back();
 }
 
@@ -376,14 +376,14 @@ std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
     at_ = stage::header;
     if (!is_final_)
         return out;
-    in_fragments_ = false;
-    if (!has_flags_)
+    const fragments ended = std::exchange(fragments_, fragments::none);
+    if (ended == fragments::unmarked)
         return put_fault(web_status::protocol_error, out);
     // No message, as where it comes in one frame.
     if (form_.is_raw && size_ == 0)
         return out;
     // The frame without a body tells whoever counts that a message has come.
-    if (std::exchange(is_unwanted_, false)) {
+    if (ended == fragments::unwanted) {
         size_ = 0;
         has_stopped_ = stops_;
         return put_frame_header(out, 0, flags_);
@@ -395,7 +395,8 @@ std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
     if (!make_room(0))
         return put_fault(web_status::internal_error, out);
     // take_frame() hands the memory over, and has to be called before the next decode().
-    is_whole_ = has_stopped_ = true;
+    fragments_ = fragments::whole;
+    has_stopped_ = true;
     return out;
 }
 
@@ -424,9 +425,9 @@ bool decoder_zws::make_room(std::size_t more) noexcept {
 }
 
 byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
-    if (!is_whole_)
+    if (fragments_ != fragments::whole)
         return {};
-    is_whole_ = false;
+    fragments_ = fragments::none;
     // The header goes in front of the body, where body_at has left room for the longest: nothing is
     // moved.
     const std::size_t header = frame_header_size(size_);
@@ -438,7 +439,7 @@ byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
 
 void decoder_zws::forget_fragments() noexcept {
     size_ = 0;
-    is_unwanted_ = false;
+    fragments_ = fragments::none;
     give_memory_back();
 }
 

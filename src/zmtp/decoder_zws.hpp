@@ -51,6 +51,17 @@ private:
         control,
         over,  // said so: what follows means nothing
     };
+    /// The message in fragments.
+    enum class fragments : std::uint8_t {
+        none,
+        unmarked,  // its octet of flags has not come
+        taken,
+        unwanted,  // nobody takes it, and it has no memory
+        whole      // take_frame() hands it over
+    };
+    bool in_fragments() const noexcept {
+        return fragments_ != fragments::none && fragments_ != fragments::whole;
+    }
     struct parsed_header {
         std::uint64_t length = 0;
         mask_key key{};
@@ -110,10 +121,7 @@ private:
     std::uint8_t opcode_ = 0;
 
     // The message in fragments
-    bool in_fragments_ = false;
-    bool has_flags_ = false;
-    bool is_whole_ = false;     // to be taken
-    bool is_unwanted_ = false;  // and has no memory
+    fragments fragments_ = fragments::none;
     std::uint8_t flags_ = 0;
     chunk *memory_ = nullptr;
     std::size_t size_ = 0;  // of its body, as far as it has come
