@@ -93,8 +93,10 @@ action web_conversation::step(const event &what) {
         return on_time();
     case event_kind::verdict:
     case event_kind::turn:
-        is_waiting_ = false;
-        return stage_ == stage::handshake ? follow(inner_->resume(what)) : action{};
+        if (stage_ != stage::put_off)
+            return {};
+        stage_ = stage::handshake;
+        return follow(inner_->resume(what));
     }
     return {};
 }
@@ -153,7 +155,7 @@ action web_conversation::on_octets(byte_span in) {
                 reason_ = std::move(stranger);
         }
     }
-    if (stage_ == stage::handshake && !is_waiting_ && !rest.empty())
+    if (stage_ == stage::handshake && !rest.empty())
         result = on_handshake(rest);
     if (stage_ == stage::traffic)
         decoder_.reset();
@@ -235,7 +237,7 @@ action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
     const finally wipe([&] { wipe_octets(decoded); });
-    while (!in.empty() && stage_ == stage::handshake && !is_waiting_) {
+    while (!in.empty() && stage_ == stage::handshake) {
         const auto step = decoder_->decode(in, decoded.data());
         in = in.subspan(step.taken);
         const byte_span octets = byte_span(decoded).first(step.octets);
@@ -262,7 +264,7 @@ action web_conversation::follow(action inside) {
         take_inner_output();
     }
     if (inside.kind == action_kind::authenticate || inside.kind == action_kind::costly) {
-        is_waiting_ = true;
+        stage_ = stage::put_off;
     } else if (inside.kind == action_kind::established) {
         stage_ = stage::traffic;
         is_established_ = true;
@@ -376,7 +378,7 @@ action web_conversation::on_time() {
         settle();
         return {};
     }
-    if (stage_ == stage::handshake)
+    if (is_shaking_hands())
         return close_with(web_status::policy, failure_kind::handshake_timeout, 0);
     return end(failure_kind::handshake_timeout, 0);
 }
@@ -406,7 +408,7 @@ void web_conversation::note_output_written(time_point now) noexcept {
 // ---- the end ----
 
 void web_conversation::say_last_words() noexcept {
-    if (stage_ != stage::handshake && stage_ != stage::traffic)
+    if (!is_shaking_hands() && stage_ != stage::traffic)
         return;
     try {
         say_close(web_status::normal);

@@ -43,7 +43,15 @@ public:
     std::string reason() const override { return reason_; }
 
 private:
-    enum class stage { fresh, upgrade, handshake, traffic, closed };
+    enum class stage {
+        fresh,
+        upgrade,
+        handshake,
+        put_off,  // until there is a verdict, or its turn comes: the conversation inside has asked
+        traffic,
+        closed
+    };
+    bool is_shaking_hands() const noexcept { return stage_ == stage::handshake || stage_ == stage::put_off; }
 
     action step(const event &what);
     action start();
@@ -95,7 +103,6 @@ private:
     std::string key_;                  // a client's
     std::unique_ptr<conversation> inner_;
     std::unique_ptr<decoder_zws> decoder_;  // until there is traffic
-    bool is_waiting_ = false;  // for a verdict or a turn, which the conversation inside has asked for
 
     // Words to be said when all has been written that was said before
     bool owes_ping_ = false;
