@@ -78,6 +78,17 @@ struct peer::state {
         traffic,
         closed
     };
+    /// The version that the peer is spoken to in.
+    enum class dialect : std::uint8_t {
+        zmtp_3,
+        zmtp_2,  // there are no commands
+        zmtp_1   // nor versions
+    };
+    enum class ending : std::uint8_t {
+        usual,
+        for_good,  // another attempt would end so, too
+        short_of_memory
+    };
 
     state(peer &self, const settings &options, bool is_server, first_words first,
           const zlink::framing *carrier)
@@ -135,15 +146,16 @@ struct peer::state {
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
     /// The output may hold a part of what was to be said.
     action fail_for_memory() {
-        is_short_of_memory_ = true;
-        return fail(failure_kind::none, 0);
+        fail(failure_kind::none, 0);
+        ending_ = ending::short_of_memory;
+        return closing();
     }
     action closing() const noexcept {
         action result{action_kind::close};
         result.failure = failure_;
         result.detail = detail_;
-        result.may_retry = may_retry_;
-        result.is_short_of_memory = is_short_of_memory_;
+        result.may_retry = ending_ != ending::for_good;
+        result.is_short_of_memory = ending_ == ending::short_of_memory;
         return result;
     }
     void refuse_stranger(protocol_error detail, byte_span first, byte_span behind);
@@ -156,8 +168,7 @@ struct peer::state {
 
     std::unique_ptr<framing_curve> sealed_;  // where the mechanism seals traffic
     stage stage_ = stage::fresh;
-    bool is_older_ = false;     // than 3.0: there are no commands
-    bool is_versioned_ = true;  // or of ZMTP 1.0
+    dialect dialect_ = dialect::zmtp_3;
 
     /// The memory that no conversation needs once there is traffic.
     struct before_traffic {
@@ -180,8 +191,7 @@ struct peer::state {
     // The answer of every resume() once closed
     failure_kind failure_ = failure_kind::none;
     protocol_error detail_ = 0;
-    bool may_retry_ = true;
-    bool is_short_of_memory_ = false;
+    ending ending_ = ending::usual;
 
     bool is_ping_pending_ = false;  // the output holds one that is not written yet
 };
@@ -190,7 +200,7 @@ action peer::state::fail(failure_kind failure, protocol_error detail, bool may_r
     enter(stage::closed);
     failure_ = failure;
     detail_ = detail;
-    may_retry_ = may_retry;
+    ending_ = may_retry ? ending::usual : ending::for_good;
     return closing();
 }
 
@@ -244,7 +254,7 @@ action peer::state::start() {
         break;
     case first_words::identity:
         enter(stage::identity);
-        is_older_ = true;
+        dialect_ = dialect::zmtp_2;
         self_.framing_ = &framing_of_zmtp_2_0();
         self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
         break;
@@ -329,7 +339,7 @@ action peer::state::next_of_handshake() {
     } else if (stage_ == stage::traffic) {
         before_.reset();
         result.kind = action_kind::established;
-        result.takes_all = !is_versioned_;
+        result.takes_all = dialect_ == dialect::zmtp_1;
     }
     return result;
 }
@@ -404,8 +414,7 @@ void peer::state::greet_unversioned_peer(byte_span behind) {
         refuse_stranger(protocol_errors::unspecified, begun, behind);
         return;
     }
-    is_older_ = true;
-    is_versioned_ = false;
+    dialect_ = dialect::zmtp_1;
     self_.framing_ = &framing_of_zmtp_1_0();
     const byte_span id = as_bytes(options_.routing_id);
     self_.output_.insert(self_.output_.end(), id.begin(), id.end());
@@ -419,7 +428,7 @@ void peer::state::greet_2_0_peer() {
         fail(protocol_errors::unspecified);
         return;
     }
-    is_older_ = true;
+    dialect_ = dialect::zmtp_2;
     const bool has_old_framing = greeting_view(before_->greeting).major() == 0;
     self_.framing_ = has_old_framing ? &framing_of_zmtp_1_0() : &framing_of_zmtp_2_0();
     self_.output_.push_back(static_cast<std::uint8_t>(options_.type));
@@ -454,7 +463,7 @@ bool peer::state::take_identity(byte_span &in) {
     }
     const std::uint8_t allowed = self_.framing_->is_identity() ? frame_flag::large : frame_flag::more;
     const bool has_bad_flags = header.flags & ~allowed;
-    if (!is_versioned_ && (has_bad_flags || header.body_size > max_routing_id)) {
+    if (dialect_ == dialect::zmtp_1 && (has_bad_flags || header.body_size > max_routing_id)) {
         refuse_stranger(protocol_errors::unspecified, frame, in);
         return false;
     }
@@ -615,7 +624,7 @@ time_point peer::state::deadline() const noexcept {
 
 action peer::state::on_traffic_command(byte_span body) {
     command received;
-    if (is_older_)
+    if (dialect_ != dialect::zmtp_3)
         return fail(protocol_errors::unexpected_command);
     if (!parse_command(body, received))
         return fail(protocol_errors::malformed_command);
