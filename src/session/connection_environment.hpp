@@ -42,7 +42,8 @@ struct connection_environment {
     }
 };
 
-/// Why a connection ended.
+/// Why a connection ended. Its flags are facts of their own: a peer may have gone before or after
+/// the handshake, in good order or not, and whether to come back depends on what it has said.
 struct break_reason {
     bool was_established = false;
     error system = error::none;  // what the stream said, or none

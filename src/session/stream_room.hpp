@@ -73,6 +73,8 @@ private:
     state now() const noexcept { return state_.load(std::memory_order_relaxed); }
 
     std::atomic<state> state_{state::likely};  // written in turn
+    // Not one state with that: the wait is owed by the I/O thread while others write, and the last
+    // two are written by the I/O thread while another has the turn.
     bool owes_wait_ = false;
     bool is_leased_ = false;
     bool is_writable_again_ = false;

@@ -104,7 +104,8 @@ private:
     std::unique_ptr<conversation> inner_;
     std::unique_ptr<decoder_zws> decoder_;  // until there is traffic
 
-    // Words to be said when all has been written that was said before
+    // Words to be said when all has been written that was said before: either may be owed without
+    // the other.
     bool owes_ping_ = false;
     bool has_ping_to_answer_ = false;
     std::vector<std::uint8_t> ping_to_answer_;
