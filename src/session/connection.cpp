@@ -19,7 +19,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
     : environment_(environment), host_(host), stream_(std::move(bytes)),
       peer_(make_conversation(environment.options, is_server,
                               environment.place ? &*environment.place : nullptr, past.web)),
-      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes, *environment.pool),
+      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
       lease_(environment_, *stream_, out_, *this), earlier_peers_(past.peers) {
     stream_->set_events(this);
     environment_.add_descriptors(1);
@@ -411,7 +411,7 @@ bool connection::open_pipe(inbound &in) noexcept {
         stream_->expect_sealed_bodies();
     lease_.open(*pipe_);
     in.open(*pipe_);
-    out_.open(pipe_, replays_, *this);
+    out_.open(pipe_, replays_, *this, *environment_.pool);
     pipe_->set_info(&peer_->info());
     if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
         (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {

@@ -248,6 +248,7 @@ private:
     skipped_frame skipped_;
     std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
 
+    [[no_unique_address]] body_offer offer_;  // by the borrower
     const reception receives_;
     flow flow_ = flow::going;
     taking taking_ = taking::up_to_mark;
@@ -258,7 +259,6 @@ private:
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool gets_commands_ = false;  // between messages
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next
-    body_offer offer_;            // by the borrower
 };
 
 }  // namespace zlink

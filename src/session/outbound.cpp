@@ -29,13 +29,13 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 
 /// The form is chosen once for the life of a connection. Where memory for a translation is missing,
 /// the connection fails with its first write.
-void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept {
+void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server, chunk_pool &pool) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
     pipe_->take_gaps(peer_.info().hears_gaps);
     const bool translates =
         subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
-    if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation(pool_))))
+    if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation(pool))))
         failure_.store(error::no_memory, std::memory_order_release);
     taken_before_ = messages_taken();
     if (!translates)

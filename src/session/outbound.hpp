@@ -36,14 +36,14 @@ namespace zlink {
 class outbound final {
 public:
     /// All outlive it; `subscriptions` may be null.
-    outbound(stream &bytes, conversation &machine, subscription_set *subscriptions, const batching &sizes,
-             chunk_pool &pool) noexcept
-        : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes), pool_(pool) {}
+    outbound(stream &bytes, conversation &machine, subscription_set *subscriptions,
+             const batching &sizes) noexcept
+        : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served
     /// through `server`. `replays`: it was there before the connection, so that subscriptions are
-    /// sent from the set and not from the pipe.
-    void open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept;
+    /// sent from the set and not from the pipe. `pool` outlives it.
+    void open(pipe_end_ptr pipe, bool replays, connection_port &server, chunk_pool &pool) noexcept;
     /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole.
     /// False while the sender writes: it has the I/O thread come back. True before the end. I/O
     /// thread.
@@ -151,7 +151,6 @@ private:
     conversation &peer_;
     subscription_set *subscriptions_;
     const batching &sizes_;
-    chunk_pool &pool_;
     pipe_end_ptr pipe_;
 
     std::atomic<error> failure_{error::none};

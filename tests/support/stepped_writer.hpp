@@ -44,8 +44,8 @@ public:
         out.reset();
         state = {};
         peer = talk(words, place);
-        out.emplace(bytes, *peer, topics.get(), sizes, *pool);
-        out->open(far, replays, *this);
+        out.emplace(bytes, *peer, topics.get(), sizes);
+        out->open(far, replays, *this, *pool);
     }
     /// So much later that no stream of the sender's is under way.
     written write() {

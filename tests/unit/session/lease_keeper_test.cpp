@@ -26,7 +26,7 @@ public:
     explicit lender(bool is_written_out = true) : connection_parts(socket_of(socket_type::pair)) {
         near->set_events({std::shared_ptr<void>(), this});
         far->set_events({std::shared_ptr<void>(), this});
-        out.open(far, false, *this);
+        out.open(far, false, *this, *pool);
         keeper.open(*far);
         if (is_written_out) {
             EXPECT_EQ(out.write(io.now()), outbound::written::all);
@@ -83,7 +83,7 @@ public:
     std::unique_ptr<conversation> peer = talk(greeting() + ready("PAIR"));
     scripted_stream bytes{state};
     const connection_environment environment{&io, options, sizes, pool, nullptr, {}};
-    outbound out{bytes, *peer, nullptr, sizes, *pool};
+    outbound out{bytes, *peer, nullptr, sizes};
     lease_keeper keeper{environment, bytes, out, *this};
 
     int returns = 0;  // on_reading_back
@@ -129,7 +129,7 @@ TEST(lease_keeper, does_nothing_before_there_is_a_pipe) {
     const auto peer = parts.talk(greeting() + ready("PAIR"));
     scripted_stream bytes(parts.state);
     const connection_environment environment{&parts.io, parts.options, parts.sizes, parts.pool, nullptr, {}};
-    outbound out(bytes, *peer, nullptr, parts.sizes, *parts.pool);
+    outbound out(bytes, *peer, nullptr, parts.sizes);
     struct : lease_events {
         void on_reading_back(inbound &, error) noexcept override { FAIL(); }
         void on_lease_over() noexcept override { FAIL(); }

@@ -162,7 +162,7 @@ TEST(outbound, writes_control_octets_before_there_is_a_pipe) {
     connection_parts parts(socket_of(socket_type::dealer));
     const auto machine = parts.talk(greeting() + ready("DEALER"));
     scripted_stream bytes(parts.state);
-    outbound out(bytes, *machine, nullptr, parts.sizes, *parts.pool);
+    outbound out(bytes, *machine, nullptr, parts.sizes);
     EXPECT_TRUE(out.is_drained());
     EXPECT_FALSE(out.has_work());
     machine->output().assign(10, 'x');
