@@ -20,10 +20,12 @@ public:
     /// Takes what belongs to it off the front of what has come. True when a message is lost by
     /// that, once for each.
     bool pass(byte_span &come) noexcept {
+        if (left_ == 0)
+            return false;
         const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(left_, come.size()));
         left_ -= skipped;
         come = come.subspan(skipped);
-        return skipped > 0 && left_ == 0 && ends_lost_message_;
+        return left_ == 0 && ends_lost_message_;
     }
 
 private:
