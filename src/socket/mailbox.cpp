@@ -32,11 +32,11 @@ bool mailbox::post(command what) noexcept {
         if (may_bring_room)
             call = on_room_;
         has_commands_.store(true, std::memory_order_release);
-        if (audience_ != audience::nobody && !is_signalled_ && wakeup_) {
+        if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
             // Better not under the lock: the thread that wakes wants it at once. But who waits
             // outside must not find the level up once it has taken the commands.
-            if (audience_ == audience::outsider)
+            if (always_signals_)
                 wakeup_->signal();
             else
                 to_signal = wakeup_.get();
@@ -117,7 +117,7 @@ error mailbox::make_wakeup(waiter &how) noexcept {
 
 void mailbox::keep_signalling(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
-    audience_ = audience::outsider;
+    always_signals_ = true;
     for (lower(); is_signalled_; lower()) {
         // The thread that posted last is about to raise the level, without the lock, and may need
         // this processor for it.
@@ -132,18 +132,15 @@ void mailbox::keep_signalling(waiter &how) noexcept {
 
 bool mailbox::begin_wait() noexcept {
     std::lock_guard guard(mutex_);
-    if (has_commands_.load(std::memory_order_relaxed))
-        return false;
-    if (audience_ == audience::nobody)
-        audience_ = audience::sleeper;
-    lower();
-    return true;
+    is_waiting_ = !has_commands_.load(std::memory_order_relaxed);
+    if (is_waiting_)
+        lower();
+    return is_waiting_;
 }
 
 void mailbox::end_wait() noexcept {
     std::lock_guard guard(mutex_);
-    if (audience_ == audience::sleeper)
-        audience_ = audience::nobody;
+    is_waiting_ = false;
 }
 
 std::vector<mailbox::command> mailbox::close() noexcept {

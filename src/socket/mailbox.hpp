@@ -74,12 +74,6 @@ public:
     std::vector<command> close() noexcept;
 
 private:
-    /// Those who look at the level, and have to find it up behind a command.
-    enum class audience : std::uint8_t {
-        nobody,
-        sleeper,  // the socket's thread, until its wait ends
-        outsider  // ZMQ_FD was asked for: always
-    };
     enum class intake : std::uint8_t {
         whole,
         lossy,  // since the last take() there was no memory for some commands
@@ -98,7 +92,9 @@ private:
     std::size_t empty_ = 0;  // of these, that were withdrawn
     std::unique_ptr<wakeup> wakeup_;
     intake intake_ = intake::whole;
-    audience audience_ = audience::nobody;
+    // Independent: ZMQ_FD was asked for or was not, and the thread waits in either case.
+    bool always_signals_ = false;
+    bool is_waiting_ = false;
     bool is_signalled_ = false;  // the level is up, or is about to be
 };
 
