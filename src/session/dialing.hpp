@@ -82,9 +82,9 @@ private:
 
     const transport *transport_ = nullptr;
     std::unique_ptr<dialer> dialer_;
-    bool is_trying_ = false;  // it is: else it is kept for the next attempt
     std::unique_ptr<timer> timer_;
     backoff backoff_;
+    bool is_trying_ = false;  // the dialer is: else it is kept for the next attempt
 };
 
 }  // namespace zlink

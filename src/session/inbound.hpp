@@ -245,15 +245,17 @@ private:
     std::optional<break_reason> failure_;
     std::unique_ptr<unfed> unfed_;  // from the first time on that there are such
 
-    skipped_frame skipped_;
     std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
 
-    [[no_unique_address]] body_offer offer_;  // by the borrower
+    // The small members fill the octets that the one before them leaves free.
+    [[no_unique_address]] skipped_frame skipped_;
     const reception receives_;
     flow flow_ = flow::going;
     taking taking_ = taking::up_to_mark;
     last_look last_look_;
     subscription_sieve sieve_;  // of one that receives nothing else
+
+    [[no_unique_address]] body_offer offer_;  // by the borrower
     // Facts of what the peer has sent so far, each of which may hold without the others.
     bool in_message_ = false;     // it ends within one
     bool has_delivered_ = false;  // messages, not only subscriptions

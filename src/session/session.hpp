@@ -240,6 +240,8 @@ private:
         std::chrono::milliseconds parting_look{};
     };
     std::unique_ptr<last_waits> last_waits_;
+    verdict::kind unasked_ =
+        verdict::kind::no_handler;  // what stands for the answer where there is no question
     /// For ZLINK_SLOW_PEER_AFTER.
     struct queue_watch {
         std::unique_ptr<timer> next_look;
@@ -249,8 +251,6 @@ private:
     std::unique_ptr<queue_watch> queue_watch_;
     break_reason reason_;
     int descriptor_ = -1;
-    // The answer where there is no question.
-    verdict::kind unasked_ = verdict::kind::no_handler;
     time_point ready_since_{};  // of the connection, once it is established
     web_memory web_memory_;
     acquaintance acquaintance_;

@@ -29,8 +29,8 @@ public:
     }
 
 private:
-    std::uint64_t left_ : 63 = 0;
-    std::uint64_t ends_lost_message_ : 1 = 0;
+    std::uint64_t left_ = 0;
+    bool ends_lost_message_ = false;
 };
 
 }  // namespace zlink

@@ -27,6 +27,8 @@ protected:
     }
     octet_list crossed_by_sodium(const octet_list &text, std::uint64_t counter) {
         octet_list out(text.size());
+        if (text.empty())  // libsodium wants a place even then
+            return out;
         crypto_stream_salsa20_xor_ic(out.data(), text.data(), text.size(), nonce.data(), counter, key.data());
         return out;
     }
