@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace zlink {
@@ -31,12 +32,23 @@ std::uint64_t translation::octets_put() const noexcept {
     return octets_gone_ + copied_end() - copied_gone_ + of_bodies + slice_size_ + covered_.size;
 }
 
-void translation::note_messages(const mark &more) {
-    if (marks_.size() == marks_.capacity()) {
-        forget_marks();
-        if (marks_.size() > marks_.capacity() / 2)
-            marks_.reserve(2 * marks_.capacity());
+/// False when memory is short.
+bool translation::make_room_for_mark() noexcept {
+    if (marks_.size() < marks_.capacity())
+        return true;
+    forget_marks();
+    try {
+        if (marks_.size() >= marks_.capacity() / 2)
+            marks_.reserve(std::max(least_marks, 2 * marks_.capacity()));
+        return true;
+    } catch (const std::bad_alloc &) {
+        return marks_.size() < marks_.capacity();
     }
+}
+
+void translation::note_messages(const mark &more) {
+    if (!make_room_for_mark())
+        throw std::bad_alloc();
     marks_.push_back(more);
 }
 
@@ -48,7 +60,8 @@ void translation::forget_marks() noexcept {
     marks_.erase(marks_.begin(), left);
 }
 
-/// Small frames stand next to each other in copied_, and those of the cut mark are still there.
+/// For marks of frames that go one by one: they stand next to each other in copied_, and those of
+/// the cut mark are still there.
 translation::cut translation::look_at_cut(const framing &form, const mark &of) const noexcept {
     const std::uint64_t begin = of.octets - of.size;
     const std::uint64_t gone = octets_gone_ - begin;
@@ -57,8 +70,6 @@ translation::cut translation::look_at_cut(const framing &form, const mark &of) c
     cut found{};
     while (at < gone && wire.size() > at) {
         const framing::small_frame next = form.look_at_small(wire.subspan(at));
-        if (next.size == 0)  // they go together
-            break;
         at += next.size;
         found.ends_message = next.ends_message && at > gone;
         found.messages += next.ends_message && at <= gone;
@@ -144,19 +155,21 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     }
     std::uint64_t messages = 0;
     spare_ = copied_.size() - before;
-    do {
+    // Nothing fails behind frames that were taken from `in`: the caller has to hear of them.
+    while (!in.empty() && make_room_for_mark()) {
         std::uint64_t ended = 0;
-        const std::size_t octets =
-            form.encode_small(in, uncopied_from - 1, std::span(copied_).last(spare_), in_message_, ended);
+        const std::span to = std::span(copied_).last(spare_);
+        const std::size_t octets = form.encode_small(in, uncopied_from - 1, to, in_message_, ended);
         if (octets == 0)
             break;
         spare_ -= octets;
         debug_counters::add(debug_counters::count::copied_octets, octets);
+        const bool goes_together = form.look_at_small(to.first(octets)).size == 0;
         if (ended > 0)
-            note_messages(
-                {octets_put(), static_cast<std::uint32_t>(ended), static_cast<std::uint32_t>(octets)});
+            note_messages({octets_put(), static_cast<std::uint32_t>(ended),
+                           goes_together ? 0 : static_cast<std::uint32_t>(octets)});
         messages += ended;
-    } while (!in.empty());
+    }
     return messages;
 }
 

@@ -83,6 +83,7 @@ private:
     // With sealed bodies: a write of one alone would end with little for the kernel to send.
     static constexpr std::size_t batch_of_sealed = 256 * 1024;
     static constexpr std::size_t most_octets_in_slice = 128 * 1024;
+    static constexpr std::size_t least_marks = 4;
     static constexpr std::size_t most_marks_kept = 256;
 
     struct body {
@@ -101,7 +102,7 @@ private:
     struct mark {
         std::uint64_t octets;
         std::uint32_t messages;
-        std::uint32_t size;  // octets of small frames that were put together, the last of them; or 0
+        std::uint32_t size;  // octets of small frames that go one by one, the last of them; or 0
     };
     /// The small frames of a mark of which some have gone.
     struct cut {
@@ -115,6 +116,7 @@ private:
     cut look_at_cut(const framing &form, const mark &of) const noexcept;
     void split_cut_mark(const framing &form);
     void put_frame(const framing &form, const frame_view &frame, bool is_in_place);
+    bool make_room_for_mark() noexcept;
     void note_messages(const mark &more);
     void forget_marks() noexcept;
     std::size_t copied_end() const noexcept { return copied_.size() - spare_; }

@@ -11,6 +11,7 @@
 
 #include "connection_parts.hpp"
 #include "effort.hpp"
+#include "short_heap.hpp"
 #include "zmtp/decoder_zws.hpp"
 #include "zmtp/framing_curve.hpp"
 #include "zmtp/framing_zws.hpp"
@@ -237,6 +238,33 @@ TEST(translation, puts_small_frames_behind_a_rest_of_every_size) {
             }
             EXPECT_TRUE(it.read(wire) == said);
         }
+}
+
+TEST(translation, takes_no_small_frames_where_it_finds_no_memory_for_them) {
+    unsigned failures = 0;
+    for (unsigned nth = 1;; ++nth) {
+        translated it(true);
+        ASSERT_EQ(it.queue.write(0, as_bytes("end")), error::none);
+        it.queue.publish();
+        const byte_span run = it.queue.peek_run();
+        byte_span rest = run;
+        bool is_done = false;
+        {
+            const short_heap scarce(nth, false);
+            try {
+                is_done = short_heap::counted([&] { return it.out.put_small(it.form, rest); }) == 1;
+            } catch (const std::bad_alloc &) {
+            }
+            if (!short_heap::has_struck())
+                nth = 0;
+        }
+        EXPECT_EQ(rest.empty(), is_done) << nth;
+        EXPECT_EQ(it.out.is_empty(), !is_done) << nth;
+        if (nth == 0)
+            break;
+        failures += !is_done;
+    }
+    EXPECT_GE(failures, 2u) << "for octets, and for the mark";
 }
 
 TEST(translation, knows_how_many_messages_have_gone) {
