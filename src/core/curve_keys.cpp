@@ -5,6 +5,7 @@
 
 #include "core/invariant.hpp"
 #include "core/platform.hpp"
+#include "core/sodium.hpp"
 
 namespace zlink {
 
@@ -18,7 +19,7 @@ bool make_curve_keys(curve_key &public_key, curve_secret_key &secret_key) noexce
 
 bool derive_curve_public(byte_span secret_key, curve_key &public_key) noexcept {
     ZLINK_INVARIANT(secret_key.size() == curve_secret_key::octets);
-    return sodium_init() >= 0 && crypto_scalarmult_base(public_key.data(), secret_key.data()) == 0;
+    return begin_sodium() && crypto_scalarmult_base(public_key.data(), secret_key.data()) == 0;
 }
 
 }  // namespace zlink

@@ -10,6 +10,7 @@
 
 #include "core/invariant.hpp"
 #include "core/platform.hpp"
+#include "core/sodium.hpp"
 
 namespace zlink::curve {
 
@@ -54,7 +55,7 @@ bool make_pair(const random_octets &from, curve_key &public_key, curve_secret_ke
 
 bool agree(byte_span own_secret, byte_span their_public, curve_secret_key &out) noexcept {
     ZLINK_INVARIANT(own_secret.size() == key_size && their_public.size() == key_size);
-    return sodium_init() >= 0 && crypto_box_beforenm(out.data(), their_public.data(), own_secret.data()) == 0;
+    return begin_sodium() && crypto_box_beforenm(out.data(), their_public.data(), own_secret.data()) == 0;
 }
 
 // A box between two keys is a secret box with what they agree on.

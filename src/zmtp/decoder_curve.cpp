@@ -188,7 +188,7 @@ std::size_t decoder_curve::fill_large(byte_span in) noexcept {
 }
 
 frame_decoder::place decoder_curve::place_for_next() noexcept {
-    if (around_ || !large_.is_under_way())
+    if (around_ || is_over_ || !large_.is_under_way())
         return {};
     const large_frame::place next = large_.place_for_next(*pool_);
     return {{next.begin, next.octets}, next.octets == large_.missing()};

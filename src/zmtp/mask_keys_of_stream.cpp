@@ -2,6 +2,7 @@
 // there is no libsodium.
 #include <sodium.h>
 
+#include "core/sodium.hpp"
 #include "zmtp/masking.hpp"
 
 namespace zlink {
@@ -10,7 +11,7 @@ void mask_keys::draw() noexcept {
     static_assert(std::tuple_size_v<decltype(seed_)> == crypto_stream_chacha20_KEYBYTES);
     static_assert(sizeof draws_ == crypto_stream_chacha20_NONCEBYTES);
     if (draws_ == 0) {
-        [[maybe_unused]] const int is_ready = sodium_init();  // the quickest code, chosen once
+        (void)begin_sodium();  // else it is slower
         randombytes_buf(seed_.data(), sizeof seed_);
     }
     std::array<std::uint8_t, sizeof draws_> nonce;

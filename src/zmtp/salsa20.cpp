@@ -1,8 +1,9 @@
 // See salsa20.hpp. Map: sixteen blocks in vectors; the choice.
 //
-// In a vector stands the same word of sixteen blocks. What is secret stands in registers, but for
-// the words of the beginning, which are wiped. Vectors are passed by reference only, and all that
-// is called is inlined: the compiler has no other way for what may not be there.
+// In a vector stands the same word of sixteen blocks. The words of the beginning, with the key in
+// them, are wiped; key stream that the compiler keeps on the stack is not, as in libsodium. Vectors
+// are passed by reference only, and all that is called is inlined: the compiler has no other way
+// for what may not be there.
 #include "zmtp/salsa20.hpp"
 
 #include <array>
