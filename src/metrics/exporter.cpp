@@ -198,7 +198,9 @@ void keep_writing(registry &all, numbers_file &to) noexcept {
 /// Not that of its parent, in a child.
 void remove_file_of_process() noexcept {
     registry *const found = current.load(std::memory_order_acquire);
-    if (numbers_file *const file = found ? found->file.load() : nullptr)
+    if (!found || found->generation != platform::fork_generation())
+        return;
+    if (numbers_file *const file = found->file.load())
         file->remove();
 }
 
