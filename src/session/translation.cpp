@@ -125,15 +125,16 @@ void translation::put_frame(const framing &form, const frame_view &frame, bool i
         debug_counters::add(debug_counters::count::copied_octets, frame.size);
         return;
     }
+    if (how)
+        debug_counters::add(debug_counters::count::copied_octets, frame.size);
+    if (how && !how->takes_slices) {
+        cover_at_once(form, *how, frame);
+        return;
+    }
     body put{out.size(), frame.data, frame.size, 0, std::move(owner), is_in_place, false};
     if (!how) {
         bodies_.push_back(std::move(put));
         listed_bodies_ += frame.size;
-        return;
-    }
-    debug_counters::add(debug_counters::count::copied_octets, frame.size);
-    if (!how->takes_slices) {
-        cover_at_once(form, *how, frame);
         return;
     }
     covered_ = std::move(put);
@@ -197,8 +198,7 @@ void translation::cover_at_once(const framing &form, body_cover how, const frame
 
 /// Encodes the next slice of the covered body.
 void translation::cover_some() {
-    const std::size_t size =
-        how_.takes_slices ? std::min(covered_.size, most_octets_in_slice) : covered_.size;
+    const std::size_t size = std::min(covered_.size, most_octets_in_slice);
     if (!slice_)  // the first slice of a body is its largest
         slice_ = std::make_unique_for_overwrite<std::uint8_t[]>(how_.growth + size);
     slice_at_ = 0;

@@ -157,11 +157,10 @@ std::uint8_t *decoder_curve::refuse(protocol_error why, std::uint8_t *out) noexc
 /// Keeps a box of which `in` is all that has come.
 std::uint8_t *decoder_curve::keep(std::span<std::uint8_t> in, const frame_header &header,
                                   std::uint8_t *out) noexcept {
+    if (header.header_size > 0 && header.header_size + header.body_size > largest_small_box)
+        return large_.begin(*pool_, in, header, curve_growth) ? out : refuse(0, out);
     try {
-        if (header.header_size == 0 || header.header_size + header.body_size <= largest_small_box)
-            kept_.assign(in.begin(), in.end());
-        else if (!large_.begin(*pool_, in, header, curve_growth))
-            throw std::bad_alloc();
+        kept_.assign(in.begin(), in.end());
         return out;
     } catch (const std::bad_alloc &) {
         return refuse(0, out);
@@ -188,7 +187,7 @@ std::size_t decoder_curve::fill_large(byte_span in) noexcept {
 }
 
 frame_decoder::place decoder_curve::place_for_next() noexcept {
-    if (around_ || is_over_ || !large_.is_under_way())
+    if (around_ || !large_.is_under_way())
         return {};
     const large_frame::place next = large_.place_for_next(*pool_);
     return {{next.begin, next.octets}, next.octets == large_.missing()};

@@ -18,16 +18,13 @@ void large_frame::start(std::size_t arrived, const frame_header &header, std::si
 bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header,
                         std::size_t unaligned) noexcept {
     start(arrived.size(), header, unaligned);
-    if (have_ < least_to_hold) {
+    if (have_ < least_to_hold)
         aside_ = pool.allocate(have_);
-        if (!aside_)
-            return false;
-        std::memcpy(aside_->data(), arrived.data(), have_);
-        return true;
-    }
-    if (!obtain(pool))
+    if (!aside_ && (have_ < least_to_hold || !obtain(pool))) {
+        total_ = 0;
         return false;
-    std::memcpy(frame(), arrived.data(), have_);
+    }
+    std::memcpy(aside_ ? aside_->data() : frame(), arrived.data(), have_);
     return true;
 }
 

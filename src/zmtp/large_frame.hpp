@@ -35,7 +35,7 @@ public:
     /// Octets, with the header.
     std::size_t arrived() const noexcept { return have_; }
     /// Starts with what has arrived, whose header is whole. So many octets of the body, 64 at most,
-    /// stand in front of what is to be aligned. False when memory is short.
+    /// stand in front of what is to be aligned. False when memory is short: none is under way.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header,
                std::size_t unaligned = 0) noexcept;
 
