@@ -12,7 +12,8 @@ FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-p
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip python3-yaml mandoc codespell cppzmq-dev
 FOR_MUSL := python3 python3-pip dpkg-dev make perl autoconf automake libtool
 FOR_PACKAGE := build-essential debhelper lintian python3
-FOR_PROOF := debootstrap binutils iproute2
+FOR_INSTALL_PROOF := python3 python3-venv python3-pip dpkg-dev autoconf automake libtool libuv1-dev
+FOR_PROOF := debootstrap binutils iproute2 debian-archive-keyring
 FOR_DOCS  := python3 python3-pip mandoc
 FOR_AARCH64 := g++-aarch64-linux-gnu libssl-dev:arm64 libsodium-dev:arm64
 FOR_MUSL_PROOF := googletest openssl dpkg debian-archive-keyring
@@ -31,7 +32,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench docs clean format check-format wheel ecosystem deps-aarch64 deps-cross-check test-aarch64 cross-check musl-proof
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench docs clean format check-format wheel ecosystem deps-aarch64 deps-cross-check test-aarch64 cross-check musl-proof install-proof without-options
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -47,11 +48,16 @@ help:
 	@echo 'make wheel LIBC=musl      for systems with musl 1.2, such as Alpine; with the compiler of zig, of PyPI'
 	@echo 'make musl-proof    that wheel, proved on musl 1.2.5: cancelled threads, fork, and pyzmq'"'"'s own suite on a Python built for it;'
 	@echo '                   ARCH=aarch64 by qemu, without Python'
+	@echo 'make without-options   the library with each option of the build off alone: what it answers, hello, and the tests of the C interface;'
+	@echo '                   ONLY="WITH_TLS ..." chooses, or all for the four at once; some twenty minutes'
 	@echo 'make cross-check   the library for aarch64, and tests of each kind that qemu runs; some ten minutes'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
 	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes some ten minutes. source-proof has the'
-	@echo '                   release of make dist build, run and make packages in one; SUITE=trixie is Debian 13'
+	@echo '                   release of make dist build, run and make packages in one; SUITE=trixie is Debian 13, SUITE=noble Ubuntu 24.04;'
+	@echo '                   source-proof TESTS=1 has make deps-test and the unit tests run there instead'
+	@echo 'make install-proof does what docs/install.md says of builds on zlink and of zlink: FetchContent, pyzmq, Go, czmq, zeromq.js;'
+	@echo '                   ONLY="NAME ..." chooses, the table has the names; some ten minutes'
 	@echo 'make dist          the release of the last commit, into build/dist: tarball, SBOM and checksums'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
@@ -123,7 +129,7 @@ build: deps-build
 check: deps check-format
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target unit_tests
-	ctest --preset release -R '^(unit_.*|(layering|wording|listings|pages|manual)(_self_test)?|wrapped_self_test|spelling)$$'
+	ctest --preset release -R '^(unit_.*|(layering|wording|listings|pages|mechanisms|manual)(_self_test)?|wrapped_self_test|spelling)$$'
 
 test: deps check-format
 	$(MAKE) test-release
@@ -168,23 +174,31 @@ test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
 wheel: made_in = build/wheel$(OTHER_ARCH:%=/%)$(LIBC:%=/%)
-wheel: how_built = -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF -D ZLINK_COMMAND=OFF
+wheel: how_built = -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF
 ifeq ($(LIBC),musl)
 wheel: deps-build
 	$(call install,$(FOR_MUSL))
 	$(call install_foreign,$(ZIG),build/zig)
 	rm -f $(made_in)/*.whl
 	$(PYTHON) packaging/python/musl.py build/zig $(or $(ARCH),$(shell uname -m)) $(made_in)/root $(JOBS)
-	cmake --preset release $(how_built) --toolchain $(made_in)/root/toolchain.cmake -D ZLINK_CCACHE=OFF -D CMAKE_SHARED_LINKER_FLAGS=-s
+	cmake --preset release $(how_built) --toolchain $(made_in)/root/toolchain.cmake -D ZLINK_CCACHE=OFF -D CMAKE_SHARED_LINKER_FLAGS=-s -D CMAKE_EXE_LINKER_FLAGS=-s
 else
 wheel: deps-build $(OTHER_ARCH:%=deps-%)
 	$(call install,python3)
 	rm -f $(made_in)/*.whl
 	$(OTHER_ARCH:%=CC=%-linux-gnu-gcc) $(PYTHON) packaging/python/older_glibc.py 2.27 $(made_in)/glibc
-	cmake --preset $(or $(OTHER_ARCH),release) $(how_built) -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
+	cmake --preset $(or $(OTHER_ARCH),release) $(how_built) $(OTHER_ARCH:%=-D ZLINK_COMMAND_HEADERS=/usr/include) \
+	    -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags \
+	    -D "CMAKE_EXE_LINKER_FLAGS=-s @$(CURDIR)/$(made_in)/glibc/flags_of_programs"
 endif
-	cmake --build $(made_in)/library -j $(JOBS) --target library
-	$(PYTHON) packaging/python/build_wheel.py $(made_in)/library/lib/libzmq.so.5 $(made_in)
+	cmake --build $(made_in)/library -j $(JOBS) --target libzmq zlink_command
+	$(PYTHON) packaging/python/build_wheel.py $(made_in)/library/lib/libzmq.so.5 $(made_in)/library/bin/zlink $(made_in)
+
+# One build after another in one folder: what an option does not concern is not compiled again.
+without-options: deps-test
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target library capi_life capi_options capi_patterns capi_transports reopened
+	$(PYTHON) tests/package/check_without_options.py --each . build/without build/release/bin $(JOBS) $(ONLY)
 
 # Tests of the language, of memory order between threads, and of what the system is asked. With the whole of some, an emulator takes hours.
 cross-check: deps-cross-check
@@ -217,7 +231,11 @@ package-proof: package
 
 source-proof: dist
 	$(call install,$(FOR_PROOF))
-	tests/package/debian_root.py sources $(SUITE) build/dist/zlink-$$(packaging/version.sh).tar.xz
+	tests/package/debian_root.py $(if $(TESTS),tests,sources) $(SUITE) build/dist/zlink-$$(packaging/version.sh).tar.xz
+
+install-proof: build dist
+	$(call install,$(FOR_INSTALL_PROOF))
+	$(PYTHON) tests/package/install_proof.py build/install_proof $(ONLY)
 
 dist: deps-build
 	$(call install,python3 git)

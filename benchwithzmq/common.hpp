@@ -97,7 +97,7 @@ public:
         make_in(body_.data(), sequence);
         return body_.data();
     }
-    // The same in memory of as many octets.
+    // Does make() in memory of as many octets.
     void make_in(char *body, std::uint64_t sequence) {
         store_word(body, sequence);
         if (sample_.is_inside(size()))

@@ -96,7 +96,7 @@ double ping(end &a, end &b, std::uint64_t warmup, std::uint64_t trips) {
     return taken.count() / (2.0 * static_cast<double>(trips));
 }
 
-// What follows `name` if `word` begins with it.
+// The text behind `name` if `word` begins with it.
 std::optional<std::string> value_of(std::string_view word, std::string_view name) {
     if (!word.starts_with(name))
         return std::nullopt;

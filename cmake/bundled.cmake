@@ -1,4 +1,5 @@
 # Libraries that bring all they need: OpenSSL, libsodium and the C++ library are linked into them from their archives, and are seen by nobody.
+# The command zlink does so, too.
 #
 # What is left to others is the C library, and the unwinder (libgcc_s, or what the linker of a program takes for it): pthread_cancel
 # unwinds with that of the process, and only it can read what it hands to the functions on its way.
@@ -36,6 +37,13 @@ function(zlink_bundle_shared target)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:zlink_objects>)
     target_link_libraries(${target} PRIVATE ${ARGN} zlink_flags Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc)
+endfunction()
+
+# Gives a program the objects, and these archives: whichever libzmq.so.5 there is, it runs on its own.
+function(zlink_bundle_program target)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:zlink_objects>)
+    target_link_libraries(${target} PRIVATE ${ARGN} zlink_flags Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_options(${target} PRIVATE -static-libstdc++)
 endfunction()
 
 # Makes one object of the objects and these archives, in which nothing is global but the interface.

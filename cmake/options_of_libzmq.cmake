@@ -11,6 +11,11 @@ function(zlink_turn_off ours)
 endfunction()
 
 zlink_turn_off(WITH_CURVE ENABLE_CURVE WITH_LIBSODIUM)
+zlink_turn_off(WITH_WS ENABLE_WS)
+if(DISABLE_WS)
+    message(STATUS "zlink: DISABLE_WS is on, and WITH_WS is off")
+    set(WITH_WS OFF)
+endif()
 if(DEFINED ZMQ_BUILD_TESTS)
     set(BUILD_TESTS ${ZMQ_BUILD_TESTS})
 endif()
@@ -20,12 +25,10 @@ endif()
 
 foreach(theirs
         API_POLLER
-        DISABLE_WS
         ENABLE_CPACK
         ENABLE_INTRINSICS
         ENABLE_NO_EXPORT
         ENABLE_RADIX_TREE
-        ENABLE_WS
         LIBZMQ_PEDANTIC
         POLLER
         WITH_DOC

@@ -88,7 +88,7 @@ private:
     child_process process_;
 };
 
-/// Of this process, and of the children that have ended.
+/// The time of this process, and of the children that have ended.
 double processor_seconds() {
     const auto seconds = [](const timeval &time) {
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;

@@ -2,7 +2,7 @@
 # Builds libzmq.so.5 and libzmq.a into build/release/lib.
 #
 # Usage: build.sh [ARCH [RUN_TESTS]]
-#   ARCH       x64 or arm64; that of this machine (there is no cross build). Default: x64.
+#   ARCH       x64 or arm64; that of this machine (`cmake --preset aarch64` builds for arm64 on another). Default: x64.
 #   RUN_TESTS  ON or OFF. Default: ON.
 set -euo pipefail
 

@@ -11,7 +11,8 @@
 namespace zlink::capi {
 
 namespace {
-constexpr std::size_t most_octets_reserved = std::size_t{1} << 26;  // addresses only: a million slots
+// Addresses only: a million slots.
+constexpr std::size_t most_octets_reserved = std::size_t{1} << 26;
 
 [[maybe_unused]] const bool survives_fork =
     platform::in_child_of_fork([] { handle_slab::after_fork_in_child(); });

@@ -9,7 +9,7 @@
 
 #include "capi/boundary.hpp"
 #include "capi/handles.hpp"
-#include "metrics/text.hpp"
+#include "metrics/exporter.hpp"
 #include "socket/stats.hpp"
 #include "zmq.h"
 
@@ -45,6 +45,8 @@ constexpr std::pair<field, counter> counted_fields[] = {
     {&zlink_stats_t::disconnects_error, counter::disconnects_error},
     {&zlink_stats_t::disconnects_heartbeat, counter::disconnects_heartbeat},
     {&zlink_stats_t::disconnects_local, counter::disconnects_local},
+    {&zlink_stats_t::disconnects_unbind, counter::disconnects_unbind},
+    {&zlink_stats_t::disconnects_handover, counter::disconnects_handover},
     {&zlink_stats_t::reconnects_ended, counter::reconnects_ended},
     {&zlink_stats_t::reconnects_refused, counter::reconnects_refused},
     {&zlink_stats_t::reconnects_reset, counter::reconnects_reset},
@@ -180,9 +182,7 @@ int zlink_stats_text(void *context, int format, void (*write)(void *arg, const c
             return fail(error::fault);
         if (format < ZLINK_STATS_PROMETHEUS || format > ZLINK_STATS_JSON)
             return fail(error::invalid);
-        metrics::numbers_of_contexts numbers;
-        metrics::look_at(*found, numbers);
-        const std::string text = metrics::text_of(numbers, static_cast<metrics::format>(format));
+        const std::string text = metrics::numbers_of(*found, static_cast<metrics::format>(format));
         write(arg, text.data(), text.size());
         return 0;
     });

@@ -35,7 +35,7 @@ struct capability {
 
 // Beside the schemes. Both spellings of the WebSocket ones: libzmq asks for capitals.
 constexpr capability capabilities[] = {
-    {"inproc", true}, {"WS", true}, {"WSS", tls_is_built}, {"curve", curve_is_built}, {"draft", false},
+    {"inproc", true}, {"WS", ws_is_built}, {"WSS", wss_is_built}, {"curve", curve_is_built}, {"draft", false},
 };
 
 }  // namespace
@@ -109,35 +109,39 @@ void put_key(byte_span key, char *out) noexcept {
 int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key) {
     if (!z85_public_key || !z85_secret_key)
         return fail(error::fault);
-    if constexpr (curve_is_built) {
-        curve_key public_key;
-        curve_secret_key secret_key;
-        if (make_curve_keys(public_key, secret_key)) {
-            put_key(public_key, z85_public_key);
-            put_key(secret_key, z85_secret_key);
-            return 0;
+    return guarded([&] {
+        if constexpr (curve_is_built) {
+            curve_key public_key;
+            curve_secret_key secret_key;
+            if (make_curve_keys(public_key, secret_key)) {
+                put_key(public_key, z85_public_key);
+                put_key(secret_key, z85_secret_key);
+                return 0;
+            }
         }
-    }
-    return fail(error::not_supported);
+        return fail(error::not_supported);
+    });
 }
 
 int zmq_curve_public(char *z85_public_key, const char *z85_secret_key) {
     if (!z85_secret_key)
         return fail(error::fault);
-    curve_secret_key secret_key;
-    if (std::strlen(z85_secret_key) != z85_text_size(secret_key.size()) ||
-        !z85_decode(z85_secret_key, secret_key.data()))
-        return fail(error::invalid);
-    if (!z85_public_key)
-        return fail(error::fault);
-    if constexpr (curve_is_built) {
-        curve_key public_key;
-        if (!derive_curve_public(secret_key, public_key))
+    return guarded([&] {
+        curve_secret_key secret_key;
+        if (std::strlen(z85_secret_key) != z85_text_size(secret_key.size()) ||
+            !z85_decode(z85_secret_key, secret_key.data()))
             return fail(error::invalid);
-        put_key(public_key, z85_public_key);
-        return 0;
-    }
-    return fail(error::not_supported);
+        if (!z85_public_key)
+            return fail(error::fault);
+        if constexpr (curve_is_built) {
+            curve_key public_key;
+            if (!derive_curve_public(secret_key, public_key))
+                return fail(error::invalid);
+            put_key(public_key, z85_public_key);
+            return 0;
+        }
+        return fail(error::not_supported);
+    });
 }
 
 // ---- Atomic counters ----------------------------------------------------------------------------

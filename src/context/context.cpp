@@ -128,7 +128,8 @@ private:
     bool is_terminating_ = false;
     std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
 
-    std::mutex end_mutex_;  // taken before mutex_; held by the thread that stops the others, or needs them
+    // Taken before mutex_; held by the thread that stops the others, or needs them.
+    std::mutex end_mutex_;
 
     std::unique_ptr<policy> rules_;  // ends first; null: nothing rules endpoints
 };
@@ -221,7 +222,8 @@ error context_impl::prepare_socket(settings &defaults) {
     if (const error e = check_room(); failed(e))
         return e;
     defaults.ipv6 = options_.ipv6;
-    if (options_.max_message_size < std::numeric_limits<int>::max())  // else it is none, and costs nothing
+    // Else it is none, and costs nothing.
+    if (options_.max_message_size < std::numeric_limits<int>::max())
         defaults.max_sent_size = static_cast<std::size_t>(options_.max_message_size);
     if (!options_.blocks_at_term)
         defaults.linger_ms = 0;
@@ -303,7 +305,7 @@ error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration p
     }
     for (const auto &[at, network] : networks)
         if (network)
-            survey.add(at, network->sessions_by_loop());
+            survey.add(at, network->sessions());
     return survey.take(patience,
                        [&to](std::size_t at, peer_view &&peer) { to[at].peers.push_back(std::move(peer)); });
 }

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +56,8 @@ struct context_numbers {
 
 /// The part of the sockets that have no line of their own.
 struct memory_of_looks {
-    std::mutex mutex;                // held for a look; guards the rest
-    stats most;                      // what was shown of them last
-    std::set<std::uint64_t> summed;  // the numbers of those that are open
+    std::mutex mutex;  // held for a look; guards the rest
+    stats most;        // what was shown of them last
 };
 
 class context {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "context/peer_survey.hpp"
 #include "context/policy_judge.hpp"
 #include "core/reason.hpp"
 
@@ -322,58 +323,20 @@ void endpoints::look_at_permissions() noexcept {
 
 // ---- Peers, as people look at them ----
 
-/// A walk over sessions, of which each step is on the loop of those that are next.
-class endpoints::listing {
-public:
-    explicit listing(std::vector<std::shared_ptr<session>> all) noexcept : all_(std::move(all)) {}
-
-    bool is_done() const noexcept { return is_short_ || at_ == all_.size(); }
-    loop &next_loop() const noexcept { return *all_[at_]->environment()->io; }
-    void step() noexcept {
-        constexpr std::size_t most_connections_at_once = 256;  // so that none keeps its loop for long
-        const loop *const io = &next_loop();
-        try {
-            for (std::size_t left = most_connections_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
-                if (all_[at_]->environment()->io != io)
-                    return;
-                all_[at_]->describe(found_);
-            }
-        } catch (const std::bad_alloc &) {
-            is_short_ = true;
-        }
-    }
-    error take(std::vector<peer_view> &to) {
-        if (is_short_)
-            return error::no_memory;
-        std::move(found_.begin(), found_.end(), std::back_inserter(to));
-        return error::none;
-    }
-
-private:
-    const std::vector<std::shared_ptr<session>> all_;
-    std::size_t at_ = 0;
-    std::vector<peer_view> found_;
-    bool is_short_ = false;
-};
-
-std::vector<std::shared_ptr<session>> endpoints::sessions_by_loop() {
-    std::vector<std::shared_ptr<session>> all;
-    {
-        std::lock_guard guard(mutex_);
-        all = sessions_;
-    }
-    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
-        return std::less<>()(a->environment()->io, b->environment()->io);
-    });
-    return all;
+std::vector<std::shared_ptr<session>> endpoints::sessions() {
+    std::lock_guard guard(mutex_);
+    return sessions_;
 }
 
 error endpoints::list_peers(std::vector<peer_view> &to) {
-    listing walk(sessions_by_loop());
-    while (!walk.is_done())
-        if (const error e = walk.next_loop().post_and_wait([&] { walk.step(); }); failed(e))
-            return e;
-    return walk.take(to);
+    peer_survey survey;
+    survey.add(0, sessions());
+    std::vector<peer_view> found;
+    const error e = survey.take(peer_survey::for_ever,
+                                [&](std::size_t, peer_view &&peer) { found.push_back(std::move(peer)); });
+    if (!failed(e))
+        std::move(found.begin(), found.end(), std::back_inserter(to));
+    return e;
 }
 
 error endpoints::cut_peer(std::uint64_t number) noexcept {

@@ -65,8 +65,8 @@ public:
     /// Adds the peers, and the addresses that are connected to. Asks the loops, and waits for them;
     /// not from their threads. Any other thread. Throws bad_alloc.
     error list_peers(std::vector<peer_view> &to);
-    /// Those of a loop in a row. Any thread. Throws bad_alloc.
-    std::vector<std::shared_ptr<session>> sessions_by_loop();
+    /// Any thread. Throws bad_alloc.
+    std::vector<std::shared_ptr<session>> sessions();
 
     /// Ends the connection of a session. no_entry when there is none of that number. Any thread.
     error cut_peer(std::uint64_t number) noexcept;
@@ -76,8 +76,6 @@ public:
     void on_session_end(session &which) noexcept override;
 
 private:
-    class listing;
-
     /// The way a bind or connect goes, and on what terms.
     struct route {
         bool binds = false;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/counters.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"

@@ -1,10 +1,13 @@
 // Asks sessions what they know of their peers, those of all loops at the same time, until a
 // deadline: a loop that hangs hides its own peers alone.
 //
+// Work:     a turn of a loop is for `most_peers_of_turn` of them. Between two turns it does what
+//           its connections want. Several askers have their turns one after the other.
 // Threads:  one, not that of a loop.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -18,6 +21,10 @@ namespace zlink {
 
 class peer_survey {
 public:
+    static constexpr std::size_t most_peers_of_turn = 64;
+    /// A patience that does not end.
+    static constexpr duration for_ever = duration::max();
+
     peer_survey();
     peer_survey(const peer_survey &) = delete;
     peer_survey &operator=(const peer_survey &) = delete;
@@ -27,7 +34,8 @@ public:
     /// Throws bad_alloc.
     void add(std::size_t which, const std::vector<std::shared_ptr<session>> &sessions);
     /// Hands what was found to a function, until all was, or for so long: timed_out, or no_memory,
-    /// for what is missing. Once. Throws bad_alloc.
+    /// for what is missing. Those of a loop come in a row, as they were added. Once. Throws
+    /// bad_alloc.
     template <class Visitor>
     error take(duration patience, Visitor visit) {
         std::vector<found_peer> found;

@@ -26,19 +26,22 @@ private:
 /// policy's.
 class with_handler final : public authentication {
 public:
-    with_handler(std::unique_ptr<authentication> asked, std::string user)
-        : asked_(std::move(asked)), user_(std::move(user)) {}
+    with_handler(std::unique_ptr<authentication> asked, verdict policys)
+        : asked_(std::move(asked)), policys_(std::move(policys)) {}
     bool take(verdict &out) override {
         if (!asked_->take(out))
             return false;
-        if (out.what == verdict::kind::accepted && out.user_id.empty())
-            out.user_id = user_;
+        if (out.what == verdict::kind::accepted) {
+            if (out.user_id.empty())
+                out.user_id = policys_.user_id;
+            out.lasts = policys_.lasts;
+        }
         return true;
     }
 
 private:
     const std::unique_ptr<authentication> asked_;
-    const std::string user_;
+    const verdict policys_;
 };
 
 class policy_judge final : public authenticator {
@@ -50,7 +53,7 @@ public:
     std::unique_ptr<authentication> ask(const authentication_request &what,
                                         std::function<void()> on_answer) override {
         verdict own;
-        const opinion policys = policy_->opinion_of(what.shown, own.user_id);
+        const opinion policys = policy_->opinion_of(what.shown, own);
         std::unique_ptr<authentication> asked;
         const bool may_come_in = policys == opinion::none || policys == opinion::accepts;
         if (may_come_in && handlers_ && (asks_of_certificates_ || what.shown.mechanism != "TLS"))
@@ -58,7 +61,7 @@ public:
         if (policys == opinion::none)
             return asked;
         if (asked)
-            return std::make_unique<with_handler>(std::move(asked), std::move(own.user_id));
+            return std::make_unique<with_handler>(std::move(asked), std::move(own));
         const bool is_known = policys == opinion::accepts;
         own.what = is_known ? verdict::kind::accepted : verdict::kind::refused;
         own.status = is_known ? 0 : policys == opinion::refuses ? not_authorised : not_now;

@@ -46,7 +46,7 @@ public:
     proxy &operator=(const proxy &) = delete;
 
     error run() {
-        while (!is_over_) {
+        while (state_ != state::over) {
             platform::end_if_cancelled();  // also one that never waits
             bool has_moved = false;
             if (const error e = round(has_moved); failed(e))
@@ -72,7 +72,7 @@ private:
             if (const error e = obey(has_moved); failed(e))
                 return e;
         }
-        if (is_over_ || is_paused_)
+        if (state_ != state::passing)
             return error::none;
         if (is_one_socket_)
             return pass(front_, front_, has_moved);
@@ -85,7 +85,7 @@ private:
     error wait() {
         std::array<watched, 3> items;
         std::size_t count = 0;
-        if (!is_paused_) {
+        if (state_ == state::passing) {
             const side &second = is_one_socket_ ? front_ : back_;
             items[count++] = {&front_.self, -1, wanted(front_, second), 0};
             if (!is_one_socket_)
@@ -224,11 +224,11 @@ private:
         if (word == "STATISTICS")
             return report();
         if (word == "PAUSE")
-            is_paused_ = true;
+            state_ = state::paused;
         else if (word == "RESUME")
-            is_paused_ = false;
+            state_ = state::passing;
         else if (word == "TERMINATE")
-            is_over_ = true;
+            state_ = state::over;
         return control_->type() == socket_type::rep ? control_->send(byte_span{}, 0) : error::none;
     }
 
@@ -266,8 +266,8 @@ private:
     socket *const capture_;
     socket *const control_;
     const bool is_one_socket_;
-    bool is_paused_ = false;
-    bool is_over_ = false;
+    enum class state { passing, paused, over };
+    state state_ = state::passing;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "core/fence.hpp"
 #include "core/frame.hpp"
+#include "core/secret.hpp"
+#include "memory/block.hpp"
 #include "zmtp/zap.hpp"
 
 namespace zlink {
@@ -27,6 +29,15 @@ private:
     const std::function<void()> on_answer_;
 };
 
+/// Proof that a peer has shown, on its way. It is wiped when nobody has it any more: neither the
+/// pipe nor a message of the handler's.
+struct shown_secret final : block {
+    explicit shown_secret(std::string_view text) : block(dispose_it), octets(text) {}
+    static void dispose_it(block *self) noexcept { delete static_cast<shown_secret *>(self); }
+
+    const secret octets;
+};
+
 class question final : public authentication {
 public:
     explicit question(inproc_names::way to_handler) noexcept
@@ -41,9 +52,12 @@ public:
     /// False when there is no memory.
     bool put(const authentication_request &what) {
         const std::vector<std::string_view> frames = zap::frames_of(what);
+        const std::size_t first_shown = frames.size() - what.shown.items.size();
         for (std::size_t i = 0; i < frames.size(); ++i) {
             const std::uint8_t flags = i + 1 < frames.size() ? frame_flag::more : std::uint8_t{0};
-            if (failed(pipe_->write(flags, as_bytes(frames[i])))) {
+            const error e =
+                i < first_shown ? pipe_->write(flags, as_bytes(frames[i])) : write_secret(flags, frames[i]);
+            if (failed(e)) {
                 pipe_->roll_back();
                 return false;
             }
@@ -76,6 +90,15 @@ public:
     }
 
 private:
+    error write_secret(std::uint8_t flags, std::string_view text) noexcept {
+        try {
+            auto *const body = new shown_secret(text);
+            return pipe_->write_external(flags, block_ref::adopt(body), as_bytes(body->octets));
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
     /// The first frame of a new pipe tells sockets of a socket, and is nothing here.
     void skip_commands() noexcept {
         frame_view ignored;

@@ -20,8 +20,9 @@ namespace zlink {
 
 /// The proof that a peer gives of itself, by the mechanism that it speaks.
 struct credentials {
-    std::string mechanism;      // as the greeting names it
-    std::vector<secret> items;  // PLAIN: user name and password; CURVE: the client's key; NULL: none
+    std::string mechanism;  // as the greeting names it
+    // PLAIN: user name and password; CURVE: the client's key; NULL: none.
+    std::vector<secret> items;
 };
 
 struct authentication_request {
@@ -29,6 +30,17 @@ struct authentication_request {
     std::string address;     // of the peer, without a port
     std::string routing_id;  // of the socket that asks
     credentials shown;
+};
+
+/// For how long a peer that was let in may stay.
+//
+// Threads:  any.
+class permit {
+public:
+    virtual ~permit() = default;
+    /// Whether the same peer would be kept out now, or be called otherwise. Not so where the rules
+    /// cannot be read; where memory is short it is, and the peer may come again.
+    virtual bool is_revoked() noexcept = 0;
 };
 
 struct verdict {
@@ -44,6 +56,7 @@ struct verdict {
     std::uint32_t detail = 0;  // unusable: a ZMQ_PROTOCOL_ERROR_ZAP_ number
     std::string user_id;
     std::vector<std::pair<std::string, std::string>> metadata;
+    std::shared_ptr<permit> lasts;  // of one that is accepted; null: as long as it likes
 };
 
 class authentication {

@@ -124,7 +124,8 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 inline void copy_foreign_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
     constexpr std::size_t longest_copy = 1024;
     std::size_t at_once = longest_copy;
-    asm volatile("" : "+r"(at_once));  // a size known here would be copied by a string instruction again
+    // A size known here would be copied by a string instruction again.
+    asm volatile("" : "+r"(at_once));
     for (; size > longest_copy; to += at_once, from += at_once, size -= at_once)
         std::memcpy(to, from, at_once);
     copy_body(to, from, size);

@@ -33,8 +33,9 @@ enum class counter : std::uint8_t {
     dropped_linger,         // the socket was closed, and its time to linger was over
     dropped_too_large,      // larger than ZMQ_MAXMSGSIZE
     dropped_peer_gone,      // its peer went before it was sent whole
-    dropped_unread,         // received, but the socket was closed or disconnected before it was read
-    dropped_unwanted,       // a reply nobody waits for, a request without an envelope
+    // Received, but the socket was closed or disconnected before it was read.
+    dropped_unread,
+    dropped_unwanted,  // a reply nobody waits for, a request without an envelope
     // Senders that waited for room
     sends_blocked,
     nanoseconds_blocked,
@@ -46,7 +47,9 @@ enum class counter : std::uint8_t {
     disconnects_peer,
     disconnects_error,
     disconnects_heartbeat,
-    disconnects_local,
+    disconnects_local,     // this side has closed, or has ended this one
+    disconnects_unbind,    // it has disconnected, or unbound
+    disconnects_handover,  // a peer with the same routing id has come (ZMQ_ROUTER_HANDOVER)
     // Attempts, by what each follows
     reconnects_ended,  // a connection that the peer or this side has ended
     reconnects_refused,

@@ -1,5 +1,6 @@
-// A secret of 32 octets: a secret key, or what two sides agreed on. It is wiped when it goes, and
-// no second one comes about unasked.
+// A secret of 32 octets that does not last: a secret key of a connection, or what two sides agreed
+// on. It stands in memory that is not dumped, and is wiped when it goes; no second one comes about
+// unasked.
 #pragma once
 
 #include <cstddef>
@@ -7,37 +8,38 @@
 #include <cstring>
 
 #include "core/bytes.hpp"
+#include "core/secret_arena.hpp"
 
 namespace zlink {
 
 class curve_secret_key {
 public:
-    static constexpr std::size_t octets = 32;
+    static constexpr std::size_t octets = arena_key::size;
 
-    curve_secret_key() noexcept = default;
+    /// Zeros. Throws bad_alloc, as the next does.
+    curve_secret_key() = default;
     curve_secret_key(const curve_secret_key &) = delete;
-    curve_secret_key(curve_secret_key &&other) noexcept { *this = static_cast<curve_secret_key &&>(other); }
-    ~curve_secret_key() { wipe(); }
+    curve_secret_key(curve_secret_key &&other) { *this = static_cast<curve_secret_key &&>(other); }
 
     curve_secret_key &operator=(const curve_secret_key &) = delete;
     curve_secret_key &operator=(curve_secret_key &&other) noexcept {
         if (this != &other) {
-            std::memcpy(octets_, other.octets_, octets);
+            std::memcpy(data(), other.data(), octets);
             other.wipe();
         }
         return *this;
     }
 
-    std::uint8_t *data() noexcept { return octets_; }
-    const std::uint8_t *data() const noexcept { return octets_; }
+    std::uint8_t *data() noexcept { return octets_.data(); }
+    const std::uint8_t *data() const noexcept { return octets_.data(); }
     static constexpr std::size_t size() noexcept { return octets; }
-    operator byte_span() const noexcept { return {octets_, octets}; }
+    operator byte_span() const noexcept { return {data(), octets}; }
 
     /// Nothing but zeros is left of it.
-    void wipe() noexcept { ::explicit_bzero(octets_, octets); }
+    void wipe() noexcept { ::explicit_bzero(data(), octets); }
 
 private:
-    std::uint8_t octets_[octets] = {};
+    arena_key octets_;
 };
 
 }  // namespace zlink

@@ -20,13 +20,15 @@ void departures::note(departure what) noexcept {
         std::find_if(known_.begin(), known_.end(), [&](const auto &each) { return is_same(each, what); });
     if (at != known_.end()) {
         what.times = at->times + 1;
-    } else if (known_.size() < most) {
+    } else if (known_.size() < most_departures) {
         try {
             known_.emplace_back();
         } catch (const std::bad_alloc &) {
             return;
         }
         at = known_.end() - 1;
+    } else if (what.why == counter::disconnects_unbind) {
+        return;  // by the application itself: that drives nobody out
     } else {
         // Ever new names, which a peer can make up, do not drive out who comes and goes.
         at = std::min_element(known_.begin(), known_.end(), [](const auto &a, const auto &b) {

@@ -1,9 +1,9 @@
 // The peers that a socket has lost, and those that it did not let in: who, why, and how often. A
 // peer that comes and goes, or is turned away, has no queue by which it could be seen.
 //
-// Limits:   up to `most` of them: for another one goes who has gone least often, of these the one
-//           that went first. A peer is known by its host, the endpoint, the routing id and the user
-//           that it had: each time it comes from another port.
+// Limits:   up to `most_departures` of them: for another one goes who has gone least often, of
+//           these the one that went first. A peer is known by its host, the endpoint, the routing
+//           id and the user that it had: each time it comes from another port.
 // Threads:  any; one lock inside, that no message waits for.
 #pragma once
 
@@ -32,7 +32,7 @@ struct departure {
 
 class departures {
 public:
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t most_departures = 64;
 
     /// Counts it with those of the same peer and kind. Nothing happens where memory is short.
     void note(departure what) noexcept;

@@ -27,7 +27,8 @@ enum class event_kind : std::uint32_t {
     handshake_failed_auth = 0x4000,
     reason = 0x8000,     // of the event that follows, in words
     slow_peer = 0x8001,  // the queue to it is full, and was not half empty since it last was not
-    gap = 0x8002,        // messages for this subscriber were lost at the publisher; 0: how many is not known
+    // Messages for this subscriber were lost at the publisher; 0: how many is not known.
+    gap = 0x8002,
     pipes_stats = 0x10000,
 };
 
@@ -53,12 +54,14 @@ struct connection_event {
     event_kind kind;
     std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
-    std::string words = {};        // of a reason
-    bool fails_call = false;       // a reason: the program is given the error, as what its call returns
+    std::string words = {};  // of a reason
+    // A reason: the program is given the error, as what its call returns.
+    bool fails_call = false;
     bool is_connecting = false;    // the endpoint was connected to, and not bound
     peer_names peer = {};          // where it is told
     std::uint64_t more_value = 0;  // the second of those that have two
-    bool is_cut = false;           // of disconnected: by this side's application, which is told whom
+    // An event disconnected: it was this side's application, which is told whom.
+    bool is_cut = false;
 };
 
 /// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must

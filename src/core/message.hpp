@@ -24,9 +24,10 @@ public:
     // A message is placed into memory that C code owns and moves about by zmq_msg_* only; init
     // functions may be called on any octets, all others need an initialised message (`is_valid`).
     void init() noexcept;
-    error init_size(std::size_t size) noexcept;                                                 // no_memory
-    error init_copy(byte_span body) noexcept;                                                   // no_memory
-    error init_external(void *data, std::size_t size, zmq_free_fn *free, void *hint) noexcept;  // no_memory
+    // These three may fail with no_memory.
+    error init_size(std::size_t size) noexcept;
+    error init_copy(byte_span body) noexcept;
+    error init_external(void *data, std::size_t size, zmq_free_fn *free, void *hint) noexcept;
     void init_constant(const void *data, std::size_t size) noexcept;
     /// Refers to `body` inside `owner`, taking over one reference.
     void init_shared(block_ref owner, byte_span body) noexcept;

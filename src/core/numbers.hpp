@@ -20,7 +20,8 @@ private:
 
 struct numbers_of_process {
     number_source contexts, sockets, sessions;
-    number_source openings;  // of descriptors: the system gives the number of one that is closed again
+    // For descriptors: the system gives the number of one that is closed again.
+    number_source openings;
 };
 inline constinit numbers_of_process new_number;
 

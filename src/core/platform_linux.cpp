@@ -76,7 +76,8 @@ private:
     }
 
     std::mutex mutex_;
-    std::array<std::uint64_t, 32> numbers_{};  // 256 octets: what getrandom gives without interruption
+    // 256 octets: what getrandom gives without interruption.
+    std::array<std::uint64_t, 32> numbers_{};
     std::size_t used_ = numbers_.size();
     unsigned generation_ = 0;
 };
@@ -154,14 +155,14 @@ public:
     }
 
     error wait_as_caller(std::span<wait_item> items, time_point deadline) override {
-        pollfd few[most_to_poll];
-        if (items.size() > most_to_poll)
+        pollfd few[most_descriptors_to_poll];
+        if (items.size() > most_descriptors_to_poll)
             return wait_for_many(items, deadline);
         return poll(items, few, deadline);
     }
 
 private:
-    static constexpr std::size_t most_to_poll = 32;
+    static constexpr std::size_t most_descriptors_to_poll = 32;
 
     error wait_for_many(std::span<wait_item> items, time_point deadline) {
         const auto may_change = [](const wait_item &item) { return item.opening == 0; };

@@ -83,7 +83,8 @@ struct prefix_node {
     static constexpr std::size_t most_branches_searched = 32;  // more have a table of slots
     static constexpr std::size_t table_size = 256;
     static constexpr std::size_t table_step = 8;  // capacities with a table are multiples of it
-    static constexpr std::uint8_t absent = 255;  // in a table; there is a slot 255 only if no octet is absent
+    // In a table; there is a slot 255 only if no octet is absent.
+    static constexpr std::uint8_t absent = 255;
     static constexpr std::size_t loaded_at_once = 16;  // first octets, or what is behind them
     static constexpr std::size_t cache_line = 64;
 

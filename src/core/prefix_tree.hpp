@@ -263,8 +263,8 @@ void prefix_tree<Value>::tidy_root() noexcept {
 template <class Value>
 void prefix_tree<Value>::prune(byte_span key) noexcept {
     slot *at = &root_;
-    slot *kept =
-        nullptr;  // the deepest above the key that stays without it, and the branch that leads to the key
+    // The deepest above the key that stays without it, and the branch that leads to the key.
+    slot *kept = nullptr;
     std::size_t branch = 0;
     for (;;) {
         const byte_span label = at->label();

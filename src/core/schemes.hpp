@@ -28,8 +28,8 @@ inline constexpr known_scheme known_schemes[] = {
     {"tcp", address_form::host_and_port, false, true},
     {"ipc", address_form::file, false, true},
     {"tls", address_form::host_and_port, true, tls_is_built},
-    {"ws", address_form::host_port_and_path, false, true},
-    {"wss", address_form::host_port_and_path, true, tls_is_built},
+    {"ws", address_form::host_port_and_path, false, ws_is_built},
+    {"wss", address_form::host_port_and_path, true, wss_is_built},
 };
 
 /// Null where there is none of this name. inproc is not one: it never leaves the context.

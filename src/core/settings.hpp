@@ -81,7 +81,8 @@ struct settings {
 
     // Identity and patterns
     std::string routing_id;
-    std::string socket_name;         // for people who look at metrics; empty = its number and endpoint
+    // For people who look at metrics; empty = its number and endpoint.
+    std::string socket_name;
     std::string connect_routing_id;  // one-shot: taken by the next connect
     bool router_mandatory = false;
     bool router_handover = false;
@@ -131,7 +132,8 @@ struct settings {
     int busy_poll = 0;
     std::string bind_to_device;
     std::vector<ipv4_or_6_filter> tcp_accept_filters;
-    std::vector<ipv4_or_6_filter> allowed_peers;  // a policy's, to accept and to connect to; empty = all
+    // A policy's, to accept and to connect to; empty = all.
+    std::vector<ipv4_or_6_filter> allowed_peers;
     std::set<unsigned> ipc_uid_filters;
     std::set<unsigned> ipc_gid_filters;
     std::set<int> ipc_pid_filters;
@@ -140,15 +142,17 @@ struct settings {
     std::string socks_proxy;
     std::string socks_username;
     std::string socks_password;
-    std::string web_origin;  // a client's; a server's: those that may come, separated by commas, empty = all
+    // A client's; a server's: those that may come, separated by commas, empty = all.
+    std::string web_origin;
 
     // Security
     mechanism_kind mechanism = mechanism_kind::null;
     bool plain_server = false;
     std::string plain_username;
     secret plain_password;
-    std::string zap_domain;           // asked about peers in its name
-    bool zap_enforce_domain = false;  // no peer without a handler that accepts it, where there is a domain
+    std::string zap_domain;  // asked about peers in its name
+    // No peer without a handler that accepts it, where there is a domain.
+    bool zap_enforce_domain = false;
     bool curve_server = false;
     std::string curve_public_key;  // 32 octets or empty
     curve_own_key curve_secret_key;
@@ -165,7 +169,8 @@ struct settings {
     int tls_trust_system = -1;                   // -1 = where there is no tls_ca
     std::vector<std::string> tls_fingerprints;   // SHA-256 of the peer's, 32 octets; empty = any
     std::shared_ptr<const kept_files> tls_kept;  // where the files are taken from; null = the disk
-    std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
+    // The application's own "X-" properties.
+    std::vector<std::pair<std::string, std::string>> metadata;
 
     // For transports that are not built
     int rate = 100;

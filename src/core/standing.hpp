@@ -23,8 +23,9 @@ public:
     /// Asked about a connection that is there. It does not end because nobody can tell: only where
     /// a policy says so.
     virtual bool is_revoked() noexcept = 0;
-    /// Whether a peer that shows these is one of the policy's users; `user_id` is told where it is.
-    virtual opinion opinion_of(const credentials &shown, std::string &user_id) noexcept = 0;
+    /// Whether a peer that shows these is one of the policy's users. Where it is, `out` has its
+    /// user id, and how long it may stay.
+    virtual opinion opinion_of(const credentials &shown, verdict &out) noexcept = 0;
 };
 
 }  // namespace zlink

@@ -7,13 +7,14 @@ namespace zlink {
 
 namespace {
 
-constexpr std::uint32_t most_counted = std::numeric_limits<std::uint32_t>::max();  // such a topic stays
+// Such a topic stays.
+constexpr std::uint32_t most_subscriptions = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
 bool subscription_set::topics::add(byte_span topic) {
     counter &known = tree_.insert(topic);
-    if (known.count < most_counted)
+    if (known.count < most_subscriptions)
         ++known.count;
     if (known.count > 1)
         return false;
@@ -23,7 +24,7 @@ bool subscription_set::topics::add(byte_span topic) {
 
 bool subscription_set::topics::remove(byte_span topic) noexcept {
     counter *known = tree_.find(topic);
-    if (!known || known->is_empty() || known->count == most_counted || --known->count > 0)
+    if (!known || known->is_empty() || known->count == most_subscriptions || --known->count > 0)
         return false;
     tree_.prune(topic);
     size_.store(size() - 1, std::memory_order_relaxed);

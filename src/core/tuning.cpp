@@ -24,7 +24,7 @@ constexpr limits batch_limits = {512, 16u << 20};
 constexpr limits first_block_limits = {64, 16u << 20};
 constexpr limits threshold_limits = {64, 1u << 30};
 constexpr limits transfer_limits = {512, 1u << 30};
-constexpr limits shared_memory_limits = {0, most_shared_memory};
+constexpr limits shared_memory_limits = {0, most_octets_shared};
 constexpr limits switch_limits = {0, 1};
 
 /// Sets `field` when the variable holds a decimal number within limits; warns when it holds
@@ -91,7 +91,7 @@ tuning read_tuning(environment_lookup lookup) {
     result.ipc.shared_memory = default_shared_memory;
     override_size(lookup, "ZMQ_ASIO_IPC_SHARED_MEMORY", shared_memory_limits, result.ipc.shared_memory);
     result.ipc.shared_memory = std::bit_floor(result.ipc.shared_memory);
-    if (result.ipc.shared_memory < least_shared_memory)
+    if (result.ipc.shared_memory < least_octets_shared)
         result.ipc.shared_memory = 0;
     override_all(lookup, "_TCP", result.tcp);
     override_all(lookup, "_IPC", result.ipc);

@@ -29,22 +29,27 @@ constexpr std::size_t part_of_a_stream = 8 * 1024;
 /// A power of two. It should lie in the caches of two processors, and carry a side on while the
 /// other one wakes.
 constexpr std::size_t default_shared_memory = 1024 * 1024;
-constexpr std::size_t least_shared_memory = 64 * 1024;
-constexpr std::size_t most_shared_memory = 4 * 1024 * 1024;
+constexpr std::size_t least_octets_shared = 64 * 1024;
+constexpr std::size_t most_octets_shared = 4 * 1024 * 1024;
 
 struct batching {
-    std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
-    std::size_t out_batch_size = 256 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
-    std::size_t out_batch_size_small = 128;   // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory
+    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read.
+    std::size_t in_batch_size = 64 * 1024;
+    // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write.
+    std::size_t out_batch_size = 256 * 1024;
+    // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory.
+    std::size_t out_batch_size_small = 128;
     std::size_t out_writev_threshold =
         default_writev_threshold;  // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
-    std::size_t senders_batch_size =
-        1024 * 1024;                             // a sender in a stream writes for itself once it has so much
+    // A sender in a stream writes for itself once it has so much.
+    std::size_t senders_batch_size = 1024 * 1024;
     std::size_t written_alone_from = 16 * 1024;  // or a body of this size
-    std::size_t piece = 0;  // and leaves what is more than some of these for the next time; 0: writes all
+    // And leaves what is more than some of these for the next time; 0: writes all.
+    std::size_t piece = 0;
     std::size_t shared_memory =
         0;  // ZMQ_ASIO_IPC_SHARED_MEMORY: octets for each direction in a stream, 0 = none
-    std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
+    // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit.
+    std::size_t tcp_max_transfer = 0;
 };
 
 /// The sizes of a socket that has set its own (0: has not), as near to it as the limits allow.
@@ -60,12 +65,13 @@ struct tuning {
     batching tcp;
     batching ipc;
     batching inproc;
-    bool spins =
-        true;  // ZMQ_ASIO_SPIN, 0 or 1: looks for a moment, where it is likely to pay, before it sleeps
-    std::string temporary_directory =
-        "/tmp";                       // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
+    // ZMQ_ASIO_SPIN, 0 or 1: looks for a moment, where it is likely to pay, before it sleeps.
+    bool spins = true;
+    // For ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory.
+    std::string temporary_directory = "/tmp";
     log_level log = log_level::none;  // ZLINK_LOG: error, warn, info or debug
-    std::optional<std::string> policy;  // ZLINK_POLICY: the file that rules endpoints; none: nothing does
+    // ZLINK_POLICY: the file that rules endpoints; none: nothing does.
+    std::optional<std::string> policy;
 };
 
 /// Looks a variable up; null when it is not set. secure_getenv in life: what the caller of a

@@ -77,7 +77,8 @@ public:
         return true;
     }
 
-    static constexpr duration least_dear = std::chrono::milliseconds(1);  // more than any look takes
+    // More than any look takes.
+    static constexpr duration least_dear = std::chrono::milliseconds(1);
     static constexpr int times_as_long = 16;
     static constexpr duration longest = std::chrono::seconds(1);
 

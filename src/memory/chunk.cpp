@@ -24,8 +24,10 @@ namespace {
 
 constexpr std::size_t cached_per_class = 4u << 20;     // octets
 constexpr std::size_t ageless_per_class = 512u << 10;  // of these
-constexpr std::size_t given_back_at_once = 256;        // chunks: whoever sends waits for the lock meanwhile
-constexpr std::uint32_t huge_bit = 0x80000000;  // in a chunk's size class: its memory is of a huge page
+// Chunks: whoever sends waits for the lock meanwhile.
+constexpr std::size_t given_back_at_once = 256;
+// In a chunk's size class: its memory is of a huge page.
+constexpr std::uint32_t huge_bit = 0x80000000;
 
 struct pools_of_process {
     chunk_pool *first = nullptr;  // guarded by locks.pools, which is taken before that of a pool

@@ -201,7 +201,8 @@ constexpr std::size_t largest_nearby = (2u << 20) + extra;
 
 struct alignas(64) slot {
     std::atomic<kept_block *> block{nullptr};
-    std::atomic<std::size_t> octets{0};  // for people who ask: in the midst of an exchange less or more
+    // For people who ask: in the midst of an exchange less or more.
+    std::atomic<std::size_t> octets{0};
 
     kept_block *put(kept_block *next) noexcept {
         if (next)

@@ -16,7 +16,8 @@ namespace zlink::lent_records {
 namespace {
 
 constexpr std::size_t records_of_magazine = 62;  // 512 octets with the rest
-constexpr std::size_t most_magazines = 64;       // of full ones that no thread holds: 190 KiB of records
+// Full ones that no thread holds: 190 KiB of records.
+constexpr std::size_t most_magazines = 64;
 
 struct magazine {
     std::size_t count = 0;

@@ -72,5 +72,8 @@ bool at_end_of_thread(void (*run)()) noexcept;
 /// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of
 /// its own may go on.
 void stay_loaded() noexcept;
+/// To be called before threads of the library's own are there, of which one may call that while
+/// another one ends the process.
+void expect_exit() noexcept;
 
 }  // namespace zlink::platform

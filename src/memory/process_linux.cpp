@@ -4,6 +4,8 @@
 #include "memory/process.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <ctime>
 #include <dlfcn.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -19,10 +21,24 @@ struct state_of_process {
     std::atomic<unsigned> generation{0};
     std::atomic<bool> stays_loaded{false};
     std::atomic<bool> is_at_exit{false};
+    std::atomic<bool> is_exit_expected{false};
+    std::atomic<int> openings{0};  // of the library, by threads that have not seen the exit
 };
 constinit state_of_process state;
+
+/// A thread that opens the library just now is done before the loader ends it. It is not waited for
+/// without end: a signal may have stopped it, and its handler have called exit().
+void note_exit() noexcept {
+    constexpr int most_looks = 1000;
+    constexpr timespec between_looks{0, 1'000'000};
+    state.is_at_exit = true;
+    for (int i = 0; i < most_looks && state.openings > 0; ++i)
+        (void)::nanosleep(&between_looks, nullptr);
+}
+
+/// The loader has begun to end the library by then: see expect_exit().
 struct note_of_exit {
-    ~note_of_exit() { state.is_at_exit.store(true, std::memory_order_relaxed); }
+    ~note_of_exit() { note_exit(); }
 } const at_exit;
 
 // ---- Fork ---------------------------------------------------------------------------------------
@@ -37,6 +53,7 @@ void after_fork() noexcept {
 
 void after_fork_in_child() noexcept {
     ++state.generation;
+    state.openings = 0;  // of the other threads of the parent
     after_fork();
 }
 
@@ -81,16 +98,23 @@ bool at_end_of_thread(void (*run)()) noexcept {
     return facts.has_key && ::pthread_setspecific(facts.key, reinterpret_cast<void *>(run)) == 0;
 }
 
+/// A function that is given to atexit() once a program runs comes before the loader ends anything.
+void expect_exit() noexcept {
+    if (!state.is_exit_expected.exchange(true))
+        (void)std::atexit(note_exit);
+}
+
 /// Not at exit: there the loader takes a library that it opens for new, and initialises it once
 /// more, under threads that are at work.
 void stay_loaded() noexcept {
-    if (state.is_at_exit.load(std::memory_order_relaxed) ||
-        state.stays_loaded.load(std::memory_order_relaxed))
+    if (state.stays_loaded.load(std::memory_order_relaxed))
         return;
     Dl_info here;
-    if (::dladdr(reinterpret_cast<void *>(&stay_loaded), &here) != 0 && here.dli_fname &&
+    ++state.openings;
+    if (!state.is_at_exit && ::dladdr(reinterpret_cast<void *>(&stay_loaded), &here) != 0 && here.dli_fname &&
         ::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
         state.stays_loaded.store(true, std::memory_order_relaxed);
+    --state.openings;
 }
 
 }  // namespace zlink::platform

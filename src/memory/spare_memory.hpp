@@ -16,8 +16,8 @@ namespace zlink {
 /// connection.
 struct spare_memory {
     std::vector<std::uint8_t> records;
-    static constexpr std::size_t most_gathered = 16 * 1024;  // what TLS has in a record
-    std::unique_ptr<std::uint8_t[]> gathered;                // so much, or none yet
+    static constexpr std::size_t most_octets_gathered = 16 * 1024;  // what TLS has in a record
+    std::unique_ptr<std::uint8_t[]> gathered;                       // so much, or none yet
 
     static void swap_records(std::vector<std::uint8_t> &with) noexcept {
         if (spare_memory *const spare = of_thread<spare_memory>::get())

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "core/tuning.hpp"
 #include "metrics/address.hpp"
 #include "metrics/file_identity.hpp"
+#include "metrics/line_allotment.hpp"
 #include "metrics/listener.hpp"
 #include "metrics/numbers_file.hpp"
 #include "metrics/peers.hpp"
@@ -53,17 +55,30 @@ void say(const std::string &what) noexcept {
 
 // ---- The contexts -------------------------------------------------------------------------------
 
+/// The socket at a path, by which a process that has ended would still seem to be there.
+struct named_socket {
+    std::string path;
+    file_identity identity;
+    pid_t owner;
+};
+
 /// The contexts of one process; lives for ever.
 struct registry {
     explicit registry(registry *parents) noexcept : of_parent(parents) {}
 
     registry *const of_parent;  // whom nobody uses any more, or null
     const unsigned generation = platform::fork_generation();
-    std::atomic<int> listening{-1};             // the descriptor
-    file_identity listening_as;                 // known before that
-    std::atomic<numbers_file *> file{nullptr};  // once it is written; lives for ever
-    std::mutex mutex;                           // guards the rest
+    std::atomic<int> listening{-1};                    // the descriptor
+    file_identity listening_as;                        // known before that
+    std::atomic<const named_socket *> named{nullptr};  // lives for ever
+    std::atomic<numbers_file *> file{nullptr};         // once it is written; lives for ever
+    line_allotment lines;
+    rest_of_contexts rest;  // for the thread that tells
+    std::mutex mutex;       // guards the rest
+    stats ended;            // the deeds of contexts without lines that have gone
     std::vector<context *> contexts;
+    // By the number of a context, for texts of that alone.
+    std::map<std::uint64_t, std::shared_ptr<line_allotment>> lines_of_one;
     const context *looked_at = nullptr;  // by the thread that tells, without the lock
     std::condition_variable was_looked_at;
     bool has_begun = false;
@@ -96,10 +111,47 @@ void visit(registry &all, Visitor visitor) {
 
 // ---- What is answered ---------------------------------------------------------------------------
 
+/// Sockets lose their lines until the text is short enough: about as many as stand in what is too
+/// much, which is known better the next time.
+template <class Look>
+std::string within_limit(line_allotment &lines, format how, Look look) {
+    for (;;) {
+        numbers_of_contexts found;
+        look(found);
+        std::string text = text_of(found, how);
+        if (text.size() <= most_octets_of_text)
+            return text;
+        const std::size_t too_much = text.size() - most_octets_of_text;
+        const std::size_t each = text.size() / std::max<std::size_t>(found.sockets.size(), 1) + 1;
+        if (!lines.take_back(too_much / each + 1))
+            return text;
+    }
+}
+
+/// A context that goes meanwhile is in the sum once, because it was looked at, or is missing until
+/// the next time.
+void look_at_all(registry &all, numbers_of_contexts &to) {
+    line sum;
+    context_line numbers;
+    {
+        std::lock_guard guard(all.mutex);
+        sum.numbers = all.ended;
+    }
+    bool is_some_summed = false;
+    visit(all, [&](context &each) {
+        if (all.lines.admits(each.number())) {
+            look_at(each, all.lines, to);
+        } else {
+            add_to_rest(each, sum, numbers);
+            is_some_summed = true;
+        }
+    });
+    if (is_some_summed || all.rest.has_been_shown)
+        add_rest(std::move(sum), std::move(numbers), all.rest, to);
+}
+
 std::string numbers_as(registry &all, format how) {
-    numbers_of_contexts found;
-    visit(all, [&](context &each) { look_at(each, found); });
-    return text_of(found, how);
+    return within_limit(all.lines, how, [&](numbers_of_contexts &to) { look_at_all(all, to); });
 }
 
 std::string peers_of(registry &all) {
@@ -160,6 +212,26 @@ void start(Work work) {
     }).detach();
 }
 
+/// A socket, or a file. Not that of its parent, in a child.
+void remove_what_is_named() noexcept {
+    const registry *const found = current.load(std::memory_order_acquire);
+    if (!found || found->generation != platform::fork_generation())
+        return;
+    const named_socket *const socket = found->named.load(std::memory_order_acquire);
+    if (socket && socket->owner == ::getpid())
+        socket->identity.remove(socket->path.c_str());
+    if (numbers_file *const file = found->file.load())
+        file->remove();
+}
+
+void remove_at_exit(registry &all, const std::string &path) {
+    struct stat there {};
+    if (::lstat(path.c_str(), &there) != 0)
+        return;
+    all.named.store(new named_socket{path, file_identity(there), ::getpid()}, std::memory_order_release);
+    (void)std::atexit(remove_what_is_named);
+}
+
 void begin_listening(registry &all, const std::string &text, address where) {
     int failure = 0;
     owned_descriptor listening = listen_at(where, failure);
@@ -173,6 +245,8 @@ void begin_listening(registry &all, const std::string &text, address where) {
     std::optional<std::vector<std::string>> names;
     if (where.path.empty())
         names = std::move(where.names);
+    else
+        remove_at_exit(all, where.path);
     const auto made =
         std::make_shared<server>(std::move(listening), std::move(names),
                                  [&all, peers = where.tells_peers](const http_request &request) {
@@ -189,26 +263,18 @@ void begin_listening(registry &all, const std::string &text, address where) {
 void keep_writing(registry &all, numbers_file &to) noexcept {
     for (int failure = 0;; (void)::poll(nullptr, 0, static_cast<int>(between_texts.count())))
         try {
-            (void)to.write(numbers_as(all, format::json), failure);
+            (void)to.write(numbers_as(all, format::json), numbers_as(all, format::prometheus), failure);
         } catch (const std::bad_alloc &) {
             // The text before stands, with its time.
         }
-}
-
-/// Not that of its parent, in a child.
-void remove_file_of_process() noexcept {
-    registry *const found = current.load(std::memory_order_acquire);
-    if (!found || found->generation != platform::fork_generation())
-        return;
-    if (numbers_file *const file = found->file.load())
-        file->remove();
 }
 
 /// The first text, without the contexts. False where it cannot be written, which is said.
 bool begin_file(registry &all, const std::string &text, std::unique_ptr<numbers_file> made) noexcept {
     try {
         int failure = 0;
-        if (!made->write(text_of(numbers_of_contexts(), format::json), failure)) {
+        const numbers_of_contexts nothing;
+        if (!made->write(text_of(nothing, format::json), text_of(nothing, format::prometheus), failure)) {
             say("cannot write " + text + ": " + describe(failure));
             return false;
         }
@@ -217,7 +283,7 @@ bool begin_file(registry &all, const std::string &text, std::unique_ptr<numbers_
         return false;
     }
     all.file = made.release();
-    (void)std::atexit(remove_file_of_process);
+    (void)std::atexit(remove_what_is_named);
     return true;
 }
 
@@ -261,6 +327,18 @@ void begin(registry &all) {
     }
 }
 
+/// The lines of a text that is of this context alone. They are kept as long as it is watched.
+std::shared_ptr<line_allotment> lines_of_one(context &which) {
+    registry &all = contexts();
+    std::lock_guard guard(all.mutex);
+    if (std::find(all.contexts.begin(), all.contexts.end(), &which) == all.contexts.end())
+        return std::make_shared<line_allotment>();
+    std::shared_ptr<line_allotment> &kept = all.lines_of_one[which.number()];
+    if (!kept)
+        kept = std::make_shared<line_allotment>();
+    return kept;
+}
+
 }  // namespace
 
 void watch(context &which) noexcept {
@@ -280,11 +358,21 @@ void forget(context &which) noexcept {
         registry &all = contexts();
         const platform::cancellation_shield shield;
         std::unique_lock lock(all.mutex);
-        std::erase(all.contexts, &which);
+        if (std::erase(all.contexts, &which) == 0)
+            return;
         all.was_looked_at.wait(lock, [&] { return all.looked_at != &which; });
+        all.lines_of_one.erase(which.number());
+        if (all.lines.is_summed(which.number()))
+            all.ended.add(which.get_stats());
+        all.lines.forget(which.number());
     } catch (const std::exception &) {
         // Nothing was ever watched.
     }
+}
+
+std::string numbers_of(context &which, format how) {
+    const std::shared_ptr<line_allotment> lines = lines_of_one(which);
+    return within_limit(*lines, how, [&](numbers_of_contexts &to) { look_at(which, *lines, to); });
 }
 
 }  // namespace zlink::metrics

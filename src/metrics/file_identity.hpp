@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace zlink::metrics {
 
@@ -13,6 +14,7 @@ public:
     file_identity() noexcept = default;
     /// Takes that of an open descriptor.
     explicit file_identity(int descriptor) noexcept : is_known_(::fstat(descriptor, &what_) == 0) {}
+    explicit file_identity(const struct stat &found) noexcept : what_(found), is_known_(true) {}
 
     /// Whether the descriptor, which may be closed, still stands for it.
     bool is_at(int descriptor) const noexcept {
@@ -21,6 +23,12 @@ public:
     }
     bool is(const struct stat &found) const noexcept {
         return is_known_ && found.st_dev == what_.st_dev && found.st_ino == what_.st_ino;
+    }
+    /// Removes the path, unless something else has come to it.
+    void remove(const char *path) const noexcept {
+        struct stat found {};
+        if (::lstat(path, &found) == 0 && is(found))
+            (void)::unlink(path);
     }
 
 private:

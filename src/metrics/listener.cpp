@@ -16,7 +16,7 @@ namespace zlink::metrics {
 
 namespace {
 
-constexpr int most_in_queue = 8;
+constexpr int most_connections_in_queue = 8;
 
 /// Binds and does not listen yet. Empty where that fails; `failure` says why.
 owned_descriptor bind_to(const sockaddr *where, socklen_t size, int &failure) noexcept {
@@ -42,7 +42,7 @@ owned_descriptor listen_at_port(const std::string &host, std::uint16_t port, int
     owned_descriptor made = is_v4 ? bind_to(reinterpret_cast<const sockaddr *>(&v4), sizeof v4, failure)
                                   : bind_to(reinterpret_cast<const sockaddr *>(&v6), sizeof v6, failure);
     // Two may be bound with SO_REUSEADDR; only one can listen.
-    if (!made || ::listen(made.get(), most_in_queue) == 0)
+    if (!made || ::listen(made.get(), most_connections_in_queue) == 0)
         return made;
     failure = errno;
     return owned_descriptor();
@@ -74,7 +74,8 @@ owned_descriptor listen_at_path(const std::string &path, int &failure) {
     owned_descriptor made = bind_to(reinterpret_cast<const sockaddr *>(&where), sizeof where, failure);
     if (!made)
         return made;
-    if (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 && ::listen(made.get(), most_in_queue) == 0 &&
+    if (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 &&
+        ::listen(made.get(), most_connections_in_queue) == 0 &&
         ::rename(temporary.c_str(), path.c_str()) == 0)
         return made;
     failure = errno;

@@ -17,7 +17,7 @@ namespace zlink::metrics {
 namespace {
 
 constexpr std::size_t size_of_head = 128;
-constexpr std::size_t least_room = 16 * 1024;
+constexpr std::size_t least_octets_of_room = 16 * 1024;
 
 /// Reads what is there, up to `most` octets. Throws bad_alloc.
 std::string read_beginning(const owned_descriptor &file, std::size_t most) {
@@ -82,22 +82,24 @@ std::uint64_t start_of_process(int process) {
 numbers_file::numbers_file(std::string path)
     : path_(std::move(path)), process_(::getpid()), start_(start_of_process(process_)) {}
 
-bool numbers_file::write(std::string_view text, int &failure) {
+bool numbers_file::write(std::string_view text, std::string_view second, int &failure) {
     std::lock_guard guard(mutex_);
     if (is_removed_)
         return true;
-    if (text.size() > room_ || !is_still_there())
-        return begin(text, failure);
-    return write_into(file_, text, failure);
+    if (text.size() + second.size() > room_ || !is_still_there())
+        return begin(text, second, failure);
+    return write_into(file_, text, second, failure);
 }
 
-bool numbers_file::write_into(const owned_descriptor &file, std::string_view text, int &failure) noexcept {
+bool numbers_file::write_into(const owned_descriptor &file, std::string_view text, std::string_view second,
+                              int &failure) noexcept {
     const std::size_t offset = size_of_head + (sequence_ + 1) % 2 * room_;
-    if (!write_at(file, text, offset, failure))
+    if (!write_at(file, text, offset, failure) || !write_at(file, second, offset + text.size(), failure))
         return false;
     char head[size_of_head + 1];
-    const int size = std::snprintf(head, sizeof head, "zlink-metrics 1 %d %" PRIu64 " %" PRIu64 " %zu %zu",
-                                   process_, start_, sequence_ + 1, offset, text.size());
+    const int size =
+        std::snprintf(head, sizeof head, "zlink-metrics 1 %d %" PRIu64 " %" PRIu64 " %zu %zu %zu", process_,
+                      start_, sequence_ + 1, offset, text.size(), second.size());
     std::memset(head + size, ' ', size_of_head - static_cast<std::size_t>(size));
     head[size_of_head - 1] = '\n';
     if (!write_at(file, {head, size_of_head}, 0, failure))
@@ -114,7 +116,7 @@ bool numbers_file::is_still_there() noexcept {
     return file_ && found.st_nlink > 0;
 }
 
-bool numbers_file::begin(std::string_view text, int &failure) {
+bool numbers_file::begin(std::string_view text, std::string_view second, int &failure) {
     if ((failure = obstacle_at(path_)) != 0)
         return false;
     const std::string temporary = path_ + '.' + std::to_string(process_);
@@ -125,8 +127,8 @@ bool numbers_file::begin(std::string_view text, int &failure) {
         failure = errno;
         return false;
     }
-    room_ = std::max(2 * text.size(), least_room);
-    bool is_there = write_into(made, text, failure);
+    room_ = std::max(2 * (text.size() + second.size()), least_octets_of_room);
+    bool is_there = write_into(made, text, second, failure);
     if (is_there && ::rename(temporary.c_str(), path_.c_str()) != 0) {
         failure = errno;
         is_there = false;
@@ -150,9 +152,7 @@ void numbers_file::remove() noexcept {
     if (!lock)
         return;
     is_removed_ = true;
-    struct stat found {};
-    if (::lstat(path_.c_str(), &found) == 0 && identity_.is(found))
-        (void)::unlink(path_.c_str());
+    identity_.remove(path_.c_str());
 }
 
 }  // namespace zlink::metrics

@@ -18,7 +18,7 @@ namespace zlink::metrics {
 
 namespace {
 
-constexpr std::size_t most_of_value = 256;
+constexpr std::size_t most_octets_of_value = 256;
 
 struct number {
     const char *name;
@@ -91,10 +91,10 @@ public:
         text_ += text_.empty() ? "{" : ",{";
         is_first_ = true;
         add("context", context);
-        add("socket", socket, most_of_label);  // as with the numbers of sockets
+        add("socket", socket, most_octets_of_label);  // as with the numbers of sockets
         add("type", type);
     }
-    void add(const char *name, std::string_view value, std::size_t most = most_of_value) {
+    void add(const char *name, std::string_view value, std::size_t most = most_octets_of_value) {
         add_name(name);
         text_ += '"';
         add_quoted(text_, value, most);

@@ -15,21 +15,35 @@ namespace zlink::metrics {
 
 namespace {
 
-constexpr std::size_t most_connections = 8;
 constexpr std::size_t most_octets_of_request = 8 * 1024;
 constexpr std::chrono::seconds longest_connection{5};
 
 using clock = std::chrono::steady_clock;
 
-}  // namespace
+bool can_be_read(int descriptor) noexcept {
+    pollfd wish{descriptor, POLLIN, 0};
+    return descriptor >= 0 && ::poll(&wish, 1, 0) > 0;
+}
 
-std::string response(const char *status, const char *type, const std::string &body) {
+std::string response_with(const std::string &field, const char *status, const char *type,
+                          const std::string &body) {
     return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
-           "\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\nContent-Length: " + std::to_string(body.size()) + (field.empty() ? "" : "\r\n" + field) +
            "\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + body;
 }
 
-std::string refusal(const char *status) { return response(status, "text/plain", std::string(status) + '\n'); }
+/// A response to HEAD says how long the body would be, and has none (RFC 9110 §9.3.2).
+void drop_body(std::string &response) { response.resize(response.find("\r\n\r\n") + 4); }
+
+}  // namespace
+
+std::string response(const char *status, const char *type, const std::string &body) {
+    return response_with("", status, type, body);
+}
+
+std::string refusal(const char *status, const std::string &field) {
+    return response_with(field, status, "text/plain", std::string(status) + '\n');
+}
 
 // ---- A connection -------------------------------------------------------------------------------
 
@@ -85,10 +99,12 @@ void server::connection::read_request(const answering &answer, const std::vector
     }
     if (names && !is_asked_by_name(request, *names))
         answer_ = refusal("403 Forbidden");
-    else if (request.method != "GET")
-        answer_ = refusal("405 Method Not Allowed");
+    else if (request.method != "GET" && request.method != "HEAD")
+        answer_ = refusal("405 Method Not Allowed", "Allow: GET, HEAD");
     else
         answer_ = answer(request);
+    if (request.method == "HEAD")
+        drop_body(answer_);
 }
 
 void server::connection::write_answer() noexcept {
@@ -106,16 +122,17 @@ void server::connection::write_answer() noexcept {
 
 // ---- The server ---------------------------------------------------------------------------------
 
-server::server(owned_descriptor listening, std::optional<std::vector<std::string>> names, answering answer)
+server::server(owned_descriptor listening, std::optional<std::vector<std::string>> names, answering answer,
+               std::size_t most_connections)
     : listening_(std::move(listening)), identity_(listening_.get()), names_(std::move(names)),
-      answer_(std::move(answer)) {}
+      answer_(std::move(answer)), most_connections_(most_connections) {}
 
 server::~server() = default;
 
-void server::run() noexcept {
-    while (!is_closed_)
+void server::run(int until) noexcept {
+    while (!is_over_)
         try {
-            turn();
+            turn(until);
         } catch (const std::bad_alloc &) {
             connections_.clear();
             is_short_ = true;
@@ -124,7 +141,7 @@ void server::run() noexcept {
 
 /// While all places are taken nobody else is let in: they wait in the system's queue, or are turned
 /// away by it.
-void server::turn() {
+void server::turn(int until) {
     std::vector<pollfd> wishes;
     const clock::time_point now = clock::now();
     auto wakes_at = is_short_ ? now + std::chrono::milliseconds(100) : clock::time_point::max();
@@ -132,27 +149,33 @@ void server::turn() {
         wishes.push_back(each.wish());
         wakes_at = std::min(wakes_at, each.ends_at());
     }
-    const bool lets_in = connections_.size() < most_connections && !is_short_;
+    const bool lets_in = connections_.size() < most_connections_ && !is_short_;
     wishes.push_back({lets_in ? listening_.get() : -1, POLLIN, 0});
+    wishes.push_back({until, POLLIN, 0});
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wakes_at - now).count();
     const int timeout = wakes_at == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(wait, 0));
     is_short_ = ::poll(wishes.data(), wishes.size(), timeout) < 0 && errno != EINTR;
     std::size_t at = 0;
     for (connection &each : connections_)
-        if (wishes[at++].revents != 0)
+        if (wishes[at++].revents != 0) {
+            is_over_ = can_be_read(until);  // an answer may take long
+            if (is_over_)
+                return;
             each.go_on(answer_, names_ ? &*names_ : nullptr);
-    if (wishes.back().revents != 0) {
+        }
+    if (wishes[at].revents != 0) {
         look_whether_closed();
-        if (!is_closed_)
+        if (!is_over_)
             accept_one();
     }
+    is_over_ = is_over_ || wishes.back().revents != 0;
     connections_.remove_if([now = clock::now()](const connection &each) { return each.is_over(now); });
 }
 
 /// The number may be another descriptor of the program's by now, which is not ours to close.
 void server::look_whether_closed() noexcept {
-    is_closed_ = !identity_.is_at(listening_.get());
-    if (is_closed_)
+    is_over_ = !identity_.is_at(listening_.get());
+    if (is_over_)
         (void)listening_.release();
 }
 

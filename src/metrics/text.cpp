@@ -4,13 +4,17 @@
 #include "metrics/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/version.hpp>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
 #include <string_view>
 #include <time.h>
 #include <unistd.h>
+#include <utility>
 
+#include "core/built.hpp"
 #include "core/event_log.hpp"
 #include "memory/huge_blocks.hpp"
 #include "memory/large_blocks.hpp"
@@ -20,13 +24,32 @@ namespace zlink::metrics {
 
 namespace {
 
+// ---- Who has which numbers: a bit for each type of socket, and one for what is summed ----
+
+constexpr unsigned bit_of(socket_type type) noexcept { return 1u << static_cast<unsigned>(type); }
+using t = socket_type;
+constexpr unsigned of_sum = 1u << 31;
+constexpr unsigned every_type = ~of_sum;
+constexpr unsigned every = ~0u;
+constexpr unsigned nobody = 0;
+constexpr unsigned publishers = bit_of(t::pub) | bit_of(t::xpub);
+constexpr unsigned subscribers = bit_of(t::sub) | bit_of(t::xsub);
+constexpr unsigned senders = every_type & ~(bit_of(t::sub) | bit_of(t::pull));
+constexpr unsigned receivers = every_type & ~(bit_of(t::pub) | bit_of(t::push));
+constexpr unsigned waiters = senders & ~(publishers | bit_of(t::rep));
+constexpr unsigned addressers = bit_of(t::router) | bit_of(t::stream);
+constexpr unsigned droppers = publishers | addressers | bit_of(t::rep);
+constexpr unsigned choosers = bit_of(t::req) | bit_of(t::rep) | bit_of(t::pub) | bit_of(t::push);
+
+unsigned user_of(const line &of) noexcept { return of.known_type ? bit_of(*of.known_type) : of_sum; }
+
 /// One number of a family: a counter or a field, and the label that tells it from the others.
 struct member {
     std::uint64_t (*value)(const stats &of) noexcept;
     const char *label = nullptr;
     const char *key = nullptr;  // of a second label
     const char *second = nullptr;
-    bool is_sparse = false;  // left out while it is 0, but in JSON
+    unsigned users = every;  // who has a line of it even while it is 0, beside JSON
 };
 template <counter Which>
 std::uint64_t counted(const stats &of) noexcept {
@@ -45,60 +68,78 @@ struct family {
     std::span<const member> members;
     bool is_nanoseconds = false;
     std::span<const member> sums = {};  // of members, for JSON
-    const char *json_name =
-        nullptr;  // of members, where JSON has sums, and their name begins with the family's
+    const char *json_name = nullptr;    // of members, where JSON has another for them
 };
 
 using c = counter;
-constexpr member sent[] = {{counted<c::messages_sent>}};
-constexpr member received[] = {{counted<c::messages_received>}};
+constexpr member with(member what, unsigned users) noexcept {
+    what.users = users;
+    return what;
+}
+constexpr member sent[] = {with({counted<c::messages_sent>}, senders | of_sum)};
+constexpr member received[] = {with({counted<c::messages_received>}, receivers | of_sum)};
 constexpr member octets_sent[] = {{counted<c::octets_sent>}};
 constexpr member octets_received[] = {{counted<c::octets_received>}};
 constexpr member dropped[] = {
-    {counted<c::dropped_hwm>, "hwm"},
-    {counted<c::dropped_no_peer>, "no_peer"},
-    {counted<c::dropped_unroutable>, "unroutable"},
-    {counted<c::dropped_filtered_late>, "filtered_late"},
-    {counted<c::dropped_conflate>, "conflate"},
-    {counted<c::dropped_linger>, "linger"},
-    {counted<c::dropped_too_large>, "too_large"},
-    {counted<c::dropped_peer_gone>, "peer_gone"},
-    {counted<c::dropped_unread>, "unread"},
-    {counted<c::dropped_unwanted>, "unwanted"},
+    with({counted<c::dropped_hwm>, "hwm"}, droppers),
+    with({counted<c::dropped_no_peer>, "no_peer"}, publishers | bit_of(t::xsub)),
+    with({counted<c::dropped_unroutable>, "unroutable"}, addressers),
+    with({counted<c::dropped_filtered_late>, "filtered_late"}, subscribers),
+    with({counted<c::dropped_conflate>, "conflate"}, nobody),
+    with({counted<c::dropped_linger>, "linger"}, senders),
+    with({counted<c::dropped_too_large>, "too_large"}, receivers),
+    with({counted<c::dropped_peer_gone>, "peer_gone"}, senders),
+    with({counted<c::dropped_unread>, "unread"}, receivers),
+    with({counted<c::dropped_unwanted>, "unwanted"}, choosers),
 };
-constexpr member blocked[] = {{counted<c::sends_blocked>}};
-constexpr member blocked_time[] = {{counted<c::nanoseconds_blocked>}};
+constexpr member blocked[] = {with({counted<c::sends_blocked>}, waiters)};
+constexpr member blocked_time[] = {with({counted<c::nanoseconds_blocked>}, waiters)};
 template <amount stats::*Queue, std::uint64_t amount::*Of>
 std::uint64_t queued_in(const stats &of) noexcept {
     return of.*Queue.*Of;
 }
-constexpr member queued[] = {{queued_in<&stats::queued_out, &amount::messages>, "out"},
-                             {queued_in<&stats::queued_in, &amount::messages>, "in"}};
-constexpr member queued_octets[] = {{queued_in<&stats::queued_out, &amount::octets>, "out"},
-                                    {queued_in<&stats::queued_in, &amount::octets>, "in"}};
+constexpr member queued[] = {with({queued_in<&stats::queued_out, &amount::messages>, "out"}, senders),
+                             with({queued_in<&stats::queued_in, &amount::messages>, "in"}, receivers)};
+constexpr member queued_octets[] = {with({queued_in<&stats::queued_out, &amount::octets>, "out"}, senders),
+                                    with({queued_in<&stats::queued_in, &amount::octets>, "in"}, receivers)};
 constexpr member peers[] = {{field<&stats::peers>}};
-constexpr member slow_peers[] = {{field<&stats::slow_peers>}};
-constexpr member connects[] = {{counted<c::connects>}};
-constexpr member accepts[] = {{counted<c::accepts>}};
-constexpr member accepts_failed[] = {{counted<c::accepts_failed>}};
+template <std::size_t Transport>
+std::uint64_t peers_over(const stats &of) noexcept {
+    return of.peers_over[Transport];
+}
+constexpr const char *name_of_transport(std::size_t which) noexcept {
+    return which == transport_inproc ? "inproc" : known_schemes[which].name.data();
+}
+template <std::size_t... Transport>
+constexpr std::array<member, number_of_transports>
+peers_by_transport(std::index_sequence<Transport...>) noexcept {
+    return {with({peers_over<Transport>, name_of_transport(Transport)}, nobody)...};
+}
+constexpr auto peers_of_transports = peers_by_transport(std::make_index_sequence<number_of_transports>());
+constexpr member slow_peers[] = {with({field<&stats::slow_peers>}, senders)};
+constexpr member connects[] = {with({counted<c::connects>}, every_type)};
+constexpr member accepts[] = {with({counted<c::accepts>}, every_type)};
+constexpr member accepts_failed[] = {with({counted<c::accepts_failed>}, every_type)};
 constexpr member reconnects[] = {
-    {counted<c::reconnects_ended>, "none"},
-    {counted<c::reconnects_refused>, "ECONNREFUSED"},
-    {counted<c::reconnects_reset>, "ECONNRESET", nullptr, nullptr, true},
-    {counted<c::reconnects_timed_out>, "ETIMEDOUT", nullptr, nullptr, true},
-    {counted<c::reconnects_host_unreachable>, "EHOSTUNREACH", nullptr, nullptr, true},
-    {counted<c::reconnects_network_unreachable>, "ENETUNREACH", nullptr, nullptr, true},
-    {counted<c::reconnects_no_entry>, "ENOENT", nullptr, nullptr, true},
-    {counted<c::reconnects_not_permitted>, "EACCES", nullptr, nullptr, true},
-    {counted<c::reconnects_protocol>, "EPROTO", nullptr, nullptr, true},
-    {counted<c::reconnects_other>, "other", nullptr, nullptr, true},
+    with({counted<c::reconnects_ended>, "none"}, every_type),
+    with({counted<c::reconnects_refused>, "ECONNREFUSED"}, every_type),
+    with({counted<c::reconnects_reset>, "ECONNRESET"}, nobody),
+    with({counted<c::reconnects_timed_out>, "ETIMEDOUT"}, nobody),
+    with({counted<c::reconnects_host_unreachable>, "EHOSTUNREACH"}, nobody),
+    with({counted<c::reconnects_network_unreachable>, "ENETUNREACH"}, nobody),
+    with({counted<c::reconnects_no_entry>, "ENOENT"}, nobody),
+    with({counted<c::reconnects_not_permitted>, "EACCES"}, nobody),
+    with({counted<c::reconnects_protocol>, "EPROTO"}, nobody),
+    with({counted<c::reconnects_other>, "other"}, nobody),
 };
 constexpr member all_reconnects[] = {{counted<c::reconnects>}};
 constexpr member disconnects[] = {
-    {counted<c::disconnects_peer>, "peer"},
-    {counted<c::disconnects_error>, "error"},
-    {counted<c::disconnects_heartbeat>, "heartbeat"},
-    {counted<c::disconnects_local>, "local"},
+    with({counted<c::disconnects_peer>, "peer"}, every_type),
+    with({counted<c::disconnects_error>, "error"}, every_type),
+    with({counted<c::disconnects_heartbeat>, "heartbeat"}, every_type),
+    with({counted<c::disconnects_local>, "local"}, every_type),
+    with({counted<c::disconnects_unbind>, "unbind"}, nobody),
+    with({counted<c::disconnects_handover>, "handover"}, nobody),
 };
 template <handshake_failure Why>
 std::uint64_t failed_handshakes(const stats &of) noexcept {
@@ -106,7 +147,8 @@ std::uint64_t failed_handshakes(const stats &of) noexcept {
 }
 template <handshake_failure Why, std::size_t Mechanism>
 constexpr member handshake(const char *why, const char *mechanism) noexcept {
-    return {counted<counter_of(Why, Mechanism)>, why, "mechanism", mechanism, Mechanism != 0};
+    return {counted<counter_of(Why, Mechanism)>, why, "mechanism", mechanism,
+            Mechanism == 0 ? every_type : nobody};
 }
 using hf = handshake_failure;
 constexpr member handshakes[] = {
@@ -125,11 +167,11 @@ constexpr member handshake_sums[] = {
     {failed_handshakes<hf::auth>, "auth"},
     {failed_handshakes<hf::other>, "other"},
 };
-constexpr member highest[] = {{queued_in<&stats::highest_out, &amount::messages>, "out"},
-                              {queued_in<&stats::highest_in, &amount::messages>, "in"}};
-constexpr member highest_octets[] = {{queued_in<&stats::highest_out, &amount::octets>, "out"},
-                                     {queued_in<&stats::highest_in, &amount::octets>, "in"}};
-constexpr member subscriptions[] = {{field<&stats::subscriptions>}};
+constexpr member highest[] = {with({queued_in<&stats::highest_out, &amount::messages>, "out"}, senders),
+                              with({queued_in<&stats::highest_in, &amount::messages>, "in"}, receivers)};
+constexpr member highest_octets[] = {with({queued_in<&stats::highest_out, &amount::octets>, "out"}, senders),
+                                     with({queued_in<&stats::highest_in, &amount::octets>, "in"}, receivers)};
+constexpr member subscriptions[] = {with({field<&stats::subscriptions>}, publishers | subscribers)};
 constexpr member sockets[] = {{field<&stats::sockets>}};
 
 const family families[] = {
@@ -145,13 +187,21 @@ const family families[] = {
     {"zlink_send_blocked_seconds", "Time that sends have waited for room.", true, nullptr, blocked_time,
      true},
     {"zlink_queue_messages", "Messages that wait in the queues.", false, "direction", queued},
-    {"zlink_queue_bytes", "Octets of these.", false, "direction", queued_octets},
+    {"zlink_queue_bytes", "Octets of these, and of commands among them.", false, "direction", queued_octets},
     {"zlink_queue_high_water_messages", "The most that was seen to wait in one queue.", false, "direction",
      highest},
     {"zlink_queue_high_water_bytes", "The most octets of these.", false, "direction", highest_octets},
     {"zlink_subscriptions", "Subscriptions of the peers of a publisher; of a subscriber, its own.", false,
      nullptr, subscriptions},
     {"zlink_peers", "Queues of peers, and of addresses connected to.", false, nullptr, peers},
+    {"zlink_peers_by_transport",
+     "These by transport, where there are any.",
+     false,
+     "transport",
+     peers_of_transports,
+     false,
+     {},
+     "peers"},
     {"zlink_slow_peers", "Peers whose queue is full.", false, nullptr, slow_peers},
     {"zlink_connects", "Connections begun by this side.", true, nullptr, connects},
     {"zlink_accepts", "Connections let in, before any handshake.", true, nullptr, accepts},
@@ -202,7 +252,7 @@ void add_family(std::string &to, const family &which, std::span<const line> line
     for (const line &each : lines)
         for (const member &part : which.members) {
             const std::uint64_t value = part.value(each.numbers);
-            if (part.is_sparse && value == 0)
+            if (value == 0 && (part.users & user_of(each)) == 0)
                 continue;
             to += which.name + suffix;
             add_labels(to, each);
@@ -250,12 +300,23 @@ void add_round_trips(std::string &to, std::span<const line> lines) {
     }
 }
 
+/// The name that programs are linked with.
+constexpr const char *name_of_abi = "libzmq.so.5";
+constexpr const char *yes_or_no(bool is) noexcept { return is ? "yes" : "no"; }
+
 void add_build(std::string &to, bool is_open) {
     const char *const name = "zlink_build";
     to += std::string("# HELP ") + name + (is_open ? "" : "_info") + " The library.\n# TYPE " + name +
           (is_open ? " info\n" : "_info gauge\n");
     to += "zlink_build_info{version=\"";
     add_quoted(to, event_log::name_of_library());
+    const auto add = [&to](const char *label, const char *value) {
+        to.append("\",").append(label).append("=\"").append(value);
+    };
+    add("abi", name_of_abi);
+    add("tls", yes_or_no(tls_is_built));
+    add("curve", yes_or_no(curve_is_built));
+    add("boost", BOOST_LIB_VERSION);
     to += "\"} 1\n";
 }
 
@@ -310,6 +371,10 @@ constexpr memory_of_process kinds_of_process[] = {
     {"ring", context::shared_octets},
 };
 
+std::string name_of_thread(std::size_t index) {
+    return index < most_threads ? std::to_string(index) : "_other";
+}
+
 /// The beginning of a line, up to a last label that is still open.
 void begin_line(std::string &to, const std::string &name, const std::string &context, const char *key) {
     to += name + "{context=\"";
@@ -330,7 +395,7 @@ void add_thread_family(std::string &to, const thread_family &which, std::span<co
         for (std::size_t i = 0; i < context.threads.size(); ++i)
             for (const thread_member &part : which.members) {
                 begin_line(to, total, context.context, "thread");
-                to += std::to_string(i);
+                to += name_of_thread(i);
                 if (part.call)
                     to.append("\",call=\"").append(part.call);
                 end_line(to, part.value(context.threads[i]), which.is_nanoseconds);
@@ -402,7 +467,7 @@ std::string json_of_contexts(std::span<const context_line> contexts) {
             add_json(text, std::string("memory_bytes_") + of.kind, of.octets(each), false);
         text += ",\"threads\":[";
         for (std::size_t i = 0; i < each.threads.size(); ++i) {
-            text += (i ? ",{\"thread\":\"" : "{\"thread\":\"") + std::to_string(i) + '"';
+            text += (i ? ",{\"thread\":\"" : "{\"thread\":\"") + name_of_thread(i) + '"';
             for (const thread_family &which : thread_families)
                 for (const thread_member &part : which.members)
                     add_json(text,

@@ -4,6 +4,7 @@
 // Threads:  any; pure, but for the time in what is JSON.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -12,6 +13,9 @@
 namespace zlink::metrics {
 
 enum class format { prometheus, open_metrics, json };
+
+/// A text that has more octets is made anew, with lines for fewer sockets.
+constexpr std::size_t most_octets_of_text = 256 * 1024;
 
 /// Throws bad_alloc.
 std::string text_of(const numbers_of_contexts &all, format how);

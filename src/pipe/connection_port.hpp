@@ -34,14 +34,19 @@ public:
     enum class written {
         all,   // nothing is left
         some,  // some is left, or something is to be done that only the I/O thread can do: wake it
-        full,  // some is left, and the stream is full: who has the read lease waits for it, or else the I/O thread
-        refused,  // the stream is full or of no use, or control octets or another thread go first: nobody is to be woken
+        // Some is left, and the stream is full: who has the read lease waits for it, or else the
+        // I/O thread.
+        full,
+        // The stream is full or of no use, or control octets or another thread go first: nobody is
+        // to be woken.
+        refused,
         held,  // what is left is for the next time
     };
     enum class occasion {
         any,
         stream,  // more comes soon, or else the I/O thread: what goes out should fill pieces
-        ready,   // the stream was seen to take more, or may do so by now: it is tried though it was full
+        // The stream was seen to take more, or may do so by now: it is tried though it was full.
+        ready,
     };
     /// Writes what is published, without blocking.
     virtual written write_now(writing &turn, occasion when) noexcept = 0;

@@ -18,7 +18,7 @@ void fair_queue::detach(pipe_end &pipe) noexcept {
 }
 
 bool fair_queue::end_if_drained(pipe_end &pipe) noexcept {
-    pipe.slot.is_ending = true;
+    pipe.slot.note_ending();
     if (!turns_.has(pipe))
         return true;
     if (is_reading(pipe) || pipe.has_input()) {
@@ -33,6 +33,8 @@ void fair_queue::forget(pipe_end &pipe) noexcept {
     if (reading_ == &pipe)
         reading_ = nullptr;
     if (last_ == &pipe) {
+        if (has_front_)
+            pipe.slot.note_in_vain(front_);
         last_ = nullptr;
         has_front_ = false;
     }

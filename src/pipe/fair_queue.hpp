@@ -19,8 +19,8 @@ public:
     /// Adds a pipe of whose first message the first frame was read already; the next frames come
     /// from it.
     void attach_in_message(pipe_end &pipe);
-    /// Removes a pipe; a message that was being read from it ends here. A pipe that is not there is
-    /// ignored.
+    /// Removes a pipe; a message that was being read from it ends here, and one that was put back
+    /// has been read in vain. A pipe that is not there is ignored.
     void detach(pipe_end &pipe) noexcept;
     bool has(pipe_end &pipe) const noexcept { return turns_.has(pipe); }
     void activate(pipe_end &pipe) noexcept {
@@ -111,7 +111,7 @@ private:
     template <class Owner>
     void leave_drained(pipe_end &pipe, Owner &owner) {
         reading_ = nullptr;
-        if (pipe.slot.is_ending) {
+        if (pipe.slot.is_ending()) {
             turns_.remove(pipe);
             forget(pipe);
             owner.on_end(pipe);

@@ -17,8 +17,8 @@ constexpr std::size_t first_chunk_size = 4096;
 constexpr std::size_t largest_shared_chunk = 65536;
 constexpr std::size_t own_chunk_from =
     8192;  // from here on a body is referenced, and a frame gets a chunk of its own
-constexpr std::size_t most_pipes_written_at_once =
-    4;                                  // pipes; with more, connections do not write on the sender's thread
+// pipes; with more, connections do not write on the sender's thread
+constexpr std::size_t most_pipes_written_at_once = 4;
 constexpr std::size_t settling = 1024;  // octets of a chunk before its own share counts
 }  // namespace
 
@@ -42,8 +42,11 @@ void fan_out::detach(pipe_end &pipe) noexcept {
         return;
     pipe.roll_back();
     forget_untold(members_[pipe.slot.fan_index]);
-    if (pipe.slot.fan_index < matching_)
+    if (pipe.slot.fan_index < matching_) {
+        if (in_message_)
+            note_one_more(has_cut, cut_);
         unmatch(pipe.slot.fan_index);
+    }
     swap(pipe.slot.fan_index, members_.size() - 1);
     members_.pop_back();
 }
@@ -53,10 +56,10 @@ void fan_out::begin_peer(pipe_end &pipe) noexcept {
         return;
     member &m = members_[pipe.slot.fan_index];
     forget_untold(m);
-    if (!pipe.tells_gaps() || pipe.is_conflating())
+    if (!pipe.gaps().are_wanted() || pipe.is_conflating())
         return;
     note_owed(m);
-    m.has_unknown = true;
+    m.lost.add_unknown();
 }
 
 // ---- matches ----
@@ -86,14 +89,28 @@ void fan_out::pass_over_full() noexcept {
             ++i;
             continue;
         }
+        note_one_more(passes_over, passed_over_);
+        owed_and_full_ += members_[i].lost.is_any() ? one_owed : 0;
+        unmatch(i);
+    }
+}
+
+/// The message has begun without these, which stand right behind those that match.
+void fan_out::count_passed_over() noexcept {
+    for (std::size_t i = matching_; i < matching_ + passed_over_; ++i) {
         pipe_end &pipe = *members_[i].pipe;
         pipe.note_drop();
-        if (pipe.tells_gaps())
+        if (pipe.gaps().are_wanted())
             add_untold(members_[i]);
         if (owner_)
             owner_->on_passed_over(pipe);
-        unmatch(i);
     }
+}
+
+/// Counts, from 0 when the flag is not there yet.
+void fan_out::note_one_more(std::size_t flag, std::size_t &count) noexcept {
+    count = unusual_ & flag ? count + 1 : 1;
+    unusual_ |= flag;
 }
 
 // ---- writing ----
@@ -123,13 +140,13 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
         return reference_in_all(flags, body, owner);
     if (matching_ > 1)
         return share_with_all(flags, body);
-    if (members_.empty() && !(flags & frame_flag::more))
+    if (members_.empty() && !in_message_)
         count(counter::dropped_no_peer);
     return error::none;
 }
 
-/// Memory was short, or some pipe is to be told what it has lost: those that get this message are,
-/// in front of it.
+/// Memory was short, or some pipe had no room, or went, or is to be told what it has lost: those
+/// that get this message are, in front of it.
 [[gnu::noinline]] error fan_out::write_unusual(std::uint8_t flags, byte_span body, block *owner,
                                                bool by_reference) noexcept {
     error e;
@@ -142,6 +159,11 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
         for (std::size_t i = 0; failed(e) && !in_message_ && i < matching_; ++i)
             members_[i].pipe->roll_back();
     }
+    if (unusual_ & passes_over) {
+        unusual_ &= ~passes_over;
+        if (!failed(e))
+            count_passed_over();
+    }
     if (!failed(e) && !(flags & frame_flag::more))
         end_unusual();
     return e;
@@ -151,58 +173,63 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
 /// others.
 error fan_out::begin_unusual() noexcept {
     unusual_ &= ~has_told;
-    if (std::exchange(owed_and_full_, 0) == (unusual_ & ~(in_frame | has_told)))
+    if (std::exchange(owed_and_full_, 0) == (unusual_ & ~(one_owed - 1)))
         return error::none;
     error e = error::none;
     for (std::size_t i = 0; i < matching_ && !failed(e); ++i) {
         member &m = members_[i];
-        if (!m.is_owed())
+        if (!m.lost.is_any())
             continue;
         unusual_ |= has_told;
-        m.was_told = true;
-        if (!m.pipe->tells_gaps())
-            continue;
-        if (m.has_unknown)
-            e = m.pipe->write_gap(0);
-        if (m.untold > 0 && !failed(e))
-            e = m.pipe->write_gap(m.untold);
+        e = m.lost.tell(*m.pipe);
     }
     return e;
 }
 
-/// With the last frame of a message. A peer that has come since its first frame is still owed.
+error fan_out::untold::tell(pipe_end &pipe) noexcept {
+    was_told_ = true;
+    if (!pipe.gaps().are_wanted())
+        return error::none;
+    const error e = has_unknown_ ? pipe.gaps().write(0) : error::none;
+    return messages_ > 0 && !failed(e) ? pipe.gaps().write(messages_) : e;
+}
+
+/// With the last frame of a message. A peer that has come since its first frame is still owed. The
+/// message was on its way to those that have gone since then.
 void fan_out::end_unusual() noexcept {
+    if (unusual_ & has_cut) {
+        unusual_ &= ~has_cut;
+        count(counter::messages_sent, cut_);
+        count(counter::dropped_peer_gone, cut_);
+    }
     if (!(unusual_ & has_told))
         return;
     unusual_ &= ~has_told;
     for (std::size_t i = 0; i < matching_; ++i) {
-        if (members_[i].was_told)
+        if (members_[i].lost.was_told())
             forget_untold(members_[i]);
     }
 }
 
 void fan_out::note_owed(member &m) noexcept {
-    if (m.is_owed())
+    if (m.lost.is_any())
         return;
     unusual_ += one_owed;
-    m.pipe->note_gap(true);
+    m.pipe->gaps().note_owed(true);
 }
 
 /// The pipe has no room for a message.
 void fan_out::add_untold(member &m) noexcept {
     note_owed(m);
-    m.untold += m.untold < UINT32_MAX;
-    owed_and_full_ += one_owed;
+    m.lost.add();
 }
 
 void fan_out::forget_untold(member &m) noexcept {
-    if (!m.is_owed())
+    if (!m.lost.is_any())
         return;
-    m.untold = 0;
-    m.has_unknown = false;
-    m.was_told = false;
+    m.lost.forget();
     unusual_ -= one_owed;
-    m.pipe->note_gap(false);
+    m.pipe->gaps().note_owed(false);
 }
 
 error fan_out::write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {

@@ -36,8 +36,9 @@ protected:
 
 class fan_out {
 public:
-    /// Counts the messages that nobody is there for, unless `counts` is null. Each pipe counts
-    /// those that it had no room for, and `owner` hears of them, unless it is null.
+    /// Counts the messages that nobody is there for, and those whose peer goes before they are
+    /// whole, unless `counts` is null. Each pipe counts those that it had no room for, and `owner`
+    /// hears of them, unless it is null.
     explicit fan_out(std::shared_ptr<chunk_pool> pool, counters *counts = nullptr,
                      loss_events *owner = nullptr) noexcept;
     ~fan_out();
@@ -76,13 +77,15 @@ public:
         const std::uint32_t at = pipe.slot.fan_index;
         if (at < matching_)
             return;
-        if (__builtin_expect(at != matching_, 0))  // the same pipes as last time stand in order already
+        // the same pipes as last time stand in order already
+        if (__builtin_expect(at != matching_, 0))
             swap(at, matching_);
         ++matching_;
     }
     void match_all() noexcept { matching_ = members_.size(); }
     /// Those that match do not, and the others do.
     void invert_matches() noexcept;
+    std::size_t matching() const noexcept { return matching_; }
     /// Whether all that match have room.
     bool have_room() noexcept;
     /// Arms those that match and have no room; then run heavy_fence() and look at have_room()
@@ -96,17 +99,30 @@ public:
     error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
 
 private:
+    /// The messages that a pipe has lost and its far end is to be told of.
+    class untold {
+    public:
+        bool is_any() const noexcept { return has_unknown_ || messages_ > 0; }
+        void add() noexcept { messages_ += messages_ < UINT32_MAX; }
+        void add_unknown() noexcept { has_unknown_ = true; }
+        /// In front of the message that is under way.
+        error tell(pipe_end &pipe) noexcept;
+        /// Whether that was told. Of what has come since nothing was.
+        bool was_told() const noexcept { return was_told_; }
+        void forget() noexcept { *this = {}; }
+
+    private:
+        std::uint32_t messages_ = 0;
+        bool has_unknown_ = false;  // and so many more of which nobody knows the number
+        bool was_told_ = false;
+    };
     struct member {
         pipe_end *pipe;
         std::uint64_t chunk_serial = 0;  // the chunk that the octets below are about
         std::size_t octets = 0;          // of what went into that chunk, how much was for this pipe
-        bool was_dense = false;          // shared to the end of the chunk before
-        bool has_frame = false;          // that others of the message still lack
-        bool has_unknown = false;        // and so many more of which nobody knows the number
-        bool was_told = false;           // of all that, in front of the message that is under way
-        std::uint32_t untold = 0;        // messages that it is to be told it has lost
-
-        bool is_owed() const noexcept { return has_unknown || untold > 0; }
+        [[no_unique_address]] untold lost = {};
+        bool was_dense = false;  // shared to the end of the chunk before
+        bool has_frame = false;  // that others of the message still lack
     };
     struct encoded {
         chunk *owner = nullptr;
@@ -119,12 +135,14 @@ private:
         members_[a].pipe->slot.fan_index = static_cast<std::uint32_t>(a);
         members_[b].pipe->slot.fan_index = static_cast<std::uint32_t>(b);
     }
-    void count(counter what) noexcept {
+    void count(counter what, std::uint64_t more = 1) noexcept {
         if (counts_)
-            counts_->add(what);
+            counts_->add(what, more);
     }
+    void note_one_more(std::size_t flag, std::size_t &count) noexcept;
     void unmatch(std::size_t at) noexcept { swap(at, --matching_); }
     void pass_over_full() noexcept;
+    void count_passed_over() noexcept;
     bool is_in_frame() const noexcept { return unusual_ & in_frame; }
     error write_to_matching(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
     error write_unusual(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
@@ -148,12 +166,17 @@ private:
     std::size_t matching_ = 0;
     bool in_message_ = false;
     // in_frame: some that match have it, others lack it: memory was short. has_told: some were told
-    // of messages in front of this one. And one_owed for each pipe that is to be told what it has
-    // lost.
+    // of messages in front of this one. passes_over: the message that begins goes past some that
+    // have no room. has_cut: some have gone in the middle of it. And one_owed for each pipe that is
+    // to be told what it has lost.
     static constexpr std::size_t in_frame = 1;
     static constexpr std::size_t has_told = 2;
-    static constexpr std::size_t one_owed = 4;
+    static constexpr std::size_t passes_over = 4;
+    static constexpr std::size_t has_cut = 8;
+    static constexpr std::size_t one_owed = 16;
     std::size_t unusual_ = 0;
+    std::size_t passed_over_ = 0;    // with passes_over, how many
+    std::size_t cut_ = 0;            // with has_cut, how many
     std::size_t owed_and_full_ = 0;  // one_owed for each of these that this message has passed over
     std::uint8_t frame_flags_ = 0;
     std::size_t frame_size_ = 0;

@@ -189,7 +189,7 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
     s->base = base;
     s->owner = owner;
     s->owner_size = owner_size;
-    s->comes_back = false;
+    s->holds = content::frames;
     s->next_kept = nullptr;
     s->last_kept.store(nullptr, std::memory_order_relaxed);
     if (info_)
@@ -205,10 +205,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     fill_segment(s, owner, owner_size, base);
     s->next = nullptr;
     s->starts_message = !in_message_;
-    s->is_lone_body = false;
-    s->is_copied = false;
-    s->is_in_place = false;
-    s->is_gap = false;
+    s->gap_tag = segment::no_gap;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // Frames written to tail_ since the last publish stay hidden until publish_chain() commits
@@ -244,7 +241,8 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept {
         return true;
     if (!begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_))
         return false;
-    open_->comes_back = chunk_pool::keeps(*copy_chunk_);
+    if (chunk_pool::keeps(*copy_chunk_))
+        open_->holds = content::returned_frames;
     is_copying_ = true;
     return true;
 }
@@ -326,7 +324,7 @@ error frame_queue::append_countable(block *owner, byte_span range, std::uint32_t
                                     bool starts_message, std::size_t owner_size) noexcept {
     if (range.empty())
         return error::none;
-    const bool continues = owner && open_->owner == owner && !open_->is_lone_body && !open_->comes_back &&
+    const bool continues = owner && open_->owner == owner && open_->holds == content::frames &&
                            open_->info == info_ && open_->base + octets_of(written_) == range.data() &&
                            messages <= most_messages - messages_of(written_);
     if (!continues) {
@@ -361,7 +359,7 @@ std::uint64_t frame_queue::roll_back() noexcept {
                                                          : s->committed.load(std::memory_order_relaxed));
         if (has_references_)
             gone += s->drop_references(begin, end);
-        gone += s->is_gap ? 0 : end - begin;
+        gone += s->is_gap() ? 0 : end - begin;
     }
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
@@ -475,10 +473,10 @@ void frame_queue::step_to_next() noexcept {
     if (head_ == gather_end_)
         gather_end_ = nullptr;
     head_->drop_kept(UINT64_MAX);
-    const std::uint64_t counted = head_->is_gap ? 0 : octets_of(seen_);
+    const std::uint64_t counted = head_->is_gap() ? 0 : octets_of(seen_);
     head_ = head_->next;
     before_head_.move_to(before_head_ + counted, 0, [this] { head_octet_ = 0; });
-    if (__builtin_expect(head_->is_gap, 0))
+    if (__builtin_expect(head_->is_gap(), 0))
         before_head_.stay();
     reported_in_head_ = 0;
     seen_ = head_->committed.load(std::memory_order_acquire);

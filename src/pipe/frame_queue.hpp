@@ -48,12 +48,13 @@ struct frame_view {
     const std::uint8_t *data = nullptr;
     std::size_t size = 0;
     std::uint8_t flags = 0;  // frame_flag::more and frame_flag::command
-    block *owner = nullptr;  // keeps `data` alive when retained; null when that is constant or the caller's
+    // keeps `data` alive when retained; null when that is constant or the caller's
+    block *owner = nullptr;
     std::size_t owner_size = 0;  // octets that a reference to owner would pin
     peer_info *info = nullptr;   // the peer it came from, when known
-    block **lone_owner =
-        nullptr;  // set when the body has `owner` to itself: the receiver may take that reference (and
-                  // leave null), so that the memory goes as soon as the receiver is done with it
+    // set when the body has `owner` to itself: the receiver may take that reference (and leave
+    // null), so that the memory goes as soon as the receiver is done with it
+    block **lone_owner = nullptr;
 
     byte_span body() const noexcept { return {data, size}; }
     bool has_more() const noexcept { return flags & frame_flag::more; }
@@ -162,7 +163,7 @@ public:
     bool read(frame_view &out) noexcept;
     /// Whether the body that was read last stands where its writer has it, and its owner is memory
     /// for a copy.
-    bool has_read_in_place() const noexcept { return head_->is_in_place; }
+    bool has_read_in_place() const noexcept { return head_->holds == content::body_in_place; }
     /// Takes the next frame if it is a message of one small frame. False, and nothing taken,
     /// otherwise.
     bool read_short(short_frame &out) noexcept;
@@ -185,8 +186,9 @@ public:
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
     }
-    /// Chooses the gaps that gather() lists. To a consumer of these of one tag the number of any
-    /// other is not known. One that reads gets all as they are, and may ask has_read_gap_of_tag().
+    /// Chooses the gaps that gather() lists: all, none, or by a tag, which is neither of these two.
+    /// To a consumer of those of one tag the number of any other is not known. One that reads gets
+    /// all as they are, and may ask has_read_gap_of_tag().
     static constexpr std::uint8_t all_gaps = 0;
     static constexpr std::uint8_t no_gaps = 1;
     void take_gaps(std::uint8_t which) noexcept { gaps_taken_ = which; }
@@ -225,7 +227,8 @@ public:
     /// released, never too many. Adds the octets that were those of gaps to `of_gaps`.
     std::uint32_t release(std::size_t octets, std::uint64_t *of_gaps = nullptr) noexcept;
     struct dropped {
-        std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
+        // that ended and were not reported by release(), the cut one included
+        std::uint32_t messages = 0;
         std::uint64_t octets = 0;
         bool has_cut_one = false;  // released in part; the others went out whole
 
@@ -250,6 +253,16 @@ private:
     }
     static constexpr std::uint64_t one_message = std::uint64_t{1} << message_shift;
 
+    /// The things that a segment may hold. The bodies are lone ones, each in memory of its own.
+    enum class content : std::uint8_t {
+        frames,
+        // Their memory goes back to the producer, who copied them: nobody else looks at one before
+        // it is taken.
+        returned_frames,
+        body,
+        body_in_place,  // where its writer has it: `owner` is memory for a copy
+        body_moved,     // was in place, and what was left of it is in `owner`
+    };
     struct segment {
         std::atomic<std::uint64_t> committed{0};
         // The consumer looks at the rest for each frame, while the producer writes the word above
@@ -265,15 +278,13 @@ private:
         // The first record not dropped; written before last_kept, then the consumer's.
         const std::uint8_t *next_kept = nullptr;
         bool starts_message = true;
-        bool is_lone_body = false;
-        bool is_copied = false;  // a lone body, written in place before: what was left of it is in `owner`
-        bool is_in_place = false;
-        // The memory goes back to the producer, who copied the frames: nobody else looks at one
-        // before it is taken.
-        bool comes_back = false;
-        bool is_gap = false;
-        std::uint8_t gap_tag = 0;
+        // Written while the consumer may be here already, which looks at it behind octets only
+        content holds = content::frames;
+        std::uint8_t gap_tag = no_gap;  // of a gap; written before the consumer comes here
 
+        static constexpr std::uint8_t no_gap = 0;
+        bool is_gap() const noexcept { return gap_tag != no_gap; }
+        bool is_lone_body() const noexcept { return holds >= content::body; }
         void drop_kept(std::uint64_t up_to) noexcept {
             if (__builtin_expect(last_kept.load(std::memory_order_acquire) != nullptr, 0))
                 drop_kept_before(up_to);
@@ -324,7 +335,7 @@ private:
     error write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     void keep(const kept &record) noexcept;
     error write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    error write_apart(std::uint8_t flags, block_ref owner, byte_span body, bool is_in_place) noexcept;
+    error write_apart(std::uint8_t flags, block_ref owner, byte_span body, content what) noexcept;
     error write_countable(byte_span frames, std::uint32_t messages) noexcept;
     error append_countable(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                            std::size_t owner_size) noexcept;
@@ -367,6 +378,7 @@ private:
     alignas(64) segment *tail_;  // the last segment the consumer knows
     segment *spare_ = nullptr;   // a few that were taken back before the consumer saw them
     std::uint8_t spare_count_ = 0;
+    // Facts of memory, of messages and of the past, each of which may hold without the others
     bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
     bool in_message_ = false;
     bool has_references_ = false;  // one was written once
@@ -375,7 +387,8 @@ private:
     segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
     std::uint32_t given_back_seen_ = 0;  // the count below as last looked at; the last digits, as
     std::uint32_t taken_back_ = 0;       // of these, used again or freed; few are neither
-    segment *open_;          // where frames go; tail_, or the end of the unpublished chain behind it
+    // where frames go; tail_, or the end of the unpublished chain behind it
+    segment *open_;
     single_writer written_;  // of open_, in the form of `committed`
     octets_before before_open_;
     std::uint64_t written_in_tail_ = 0;  // the same of tail_, once there is a chain behind it
@@ -390,27 +403,33 @@ private:
     alignas(64) segment *head_;
     single_writer head_octet_;
     octets_before before_head_;
-    std::uint64_t seen_ = 0;               // committed of head_ as last loaded
-    std::uint32_t reported_in_head_ = 0;   // messages that end in head_ and were reported by release()
+    std::uint64_t seen_ = 0;  // committed of head_ as last loaded
+    // messages that end in head_ and were reported by release()
+    std::uint32_t reported_in_head_ = 0;
     std::uint8_t stand_offs_in_vain_ = 0;  // in a row
-    bool gather_ends_message_ = true;
-    bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
+    // the last call was not read(): the counts of what gather() listed are kept
+    bool is_gathering_ = false;
     std::uint8_t gaps_taken_ = all_gaps;
     block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
     // A position at or before head_octet_ known to be between messages: memory is kept from here
     // on, and walks to the end of a message begin here.
     position boundary_;
-    std::uint32_t reported_since_boundary_ = 0;            // by release()
-    unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into
+    std::uint32_t reported_since_boundary_ = 0;  // by release()
+    // that start inside a message, to be stepped into
+    unsigned segments_until_walk_ = most_segments_inside;
     // The list that gather() made last.
     segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
-    std::size_t gather_left_ = 0;                       // octets not released
-    std::uint64_t looks_until_stand_off_ = UINT64_MAX;  // that find little; never without stand_off()
+    static constexpr std::size_t far_from_end = SIZE_MAX;
+    // octets not released; from far_from_end down if it ended inside a message
+    std::size_t gather_left_ = 0;
+    // that find little; never without stand_off()
+    std::uint64_t looks_until_stand_off_ = UINT64_MAX;
     segment *last_given_back_ = nullptr;  // before boundary_; never used again before another one
 
     // Shared, atomic. Looked at when segments change hands only.
-    std::atomic<std::uint32_t> given_back_{0};  // segments the consumer is done with; written by the consumer
+    // segments the consumer is done with; written by the consumer
+    std::atomic<std::uint32_t> given_back_{0};
     std::atomic<std::uint32_t> told_taken_{0};  // taken_back_, for the consumer
 };
 
@@ -543,7 +562,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
 [[gnu::always_inline]] inline void frame_queue::write_each_cache_line(const std::uint8_t *frame,
                                                                       std::size_t octets) noexcept {
     constexpr std::uintptr_t line = 64;
-    if (!head_->comes_back)
+    if (head_->holds != content::returned_frames)
         return;
     const auto begin = reinterpret_cast<std::uintptr_t>(frame);
     for (std::uintptr_t at = (begin + line - 1) & ~(line - 1); at < begin + octets; at += line) {

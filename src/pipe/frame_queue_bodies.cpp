@@ -18,7 +18,7 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
         return write_reference(flags, std::move(owner), body);
     if (copies_external(body.size()))
         return owner ? write_kept(flags, std::move(owner), body) : write(flags, body);
-    return write_apart(flags, std::move(owner), body, false);
+    return write_apart(flags, std::move(owner), body, content::body);
 }
 
 /// A frame whose body is a pointer: the consumer is in this process, and takes the owner over with
@@ -66,8 +66,7 @@ error frame_queue::write_kept(std::uint8_t flags, block_ref owner, byte_span bod
 }
 
 /// The body becomes a segment.
-error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body,
-                               bool is_in_place) noexcept {
+error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body, content what) noexcept {
     if (body.size() > octet_mask)
         return error::no_memory;
     const std::size_t header = frame_header_size(body.size());
@@ -84,10 +83,10 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     put_frame_header(copy_cursor_, body.size(), flags);
     copy_cursor_ += header;
     written_ += header;
-    const bool was_in_message = std::exchange(in_message_, true);  // the body is not a place to start from
+    // the body is not a place to start from
+    const bool was_in_message = std::exchange(in_message_, true);
     link_segment(for_body, owner.detach(), body.size(), body.data());
-    for_body->is_lone_body = true;
-    for_body->is_in_place = is_in_place;
+    for_body->holds = what;
     in_message_ = was_in_message;
     note_frame(flags, body.size());
     // The empty segment behind the body lets the body's memory go as soon as the body is used up.
@@ -96,22 +95,21 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
 }
 
 error frame_queue::write_in_place(byte_span body, chunk *memory) noexcept {
-    return write_apart(0, block_ref::share(memory), body, true);
+    return write_apart(0, block_ref::share(memory), body, content::body_in_place);
 }
 
 /// With the turn held, in the call whose memory it is: behind it that memory is the caller's again,
 /// and the queue has a copy of what has not gone out.
 void frame_queue::copy_rest() noexcept {
     for (segment *s = head_; s != open_; s = s->next) {
-        if (s->next != open_ || !s->is_lone_body || !s->owner)
+        if (s->next != open_ || !s->is_lone_body() || !s->owner)
             continue;
         std::uint8_t *const own = static_cast<chunk *>(s->owner)->data();
         const std::uint64_t taken = s == head_ ? std::uint64_t{head_octet_} : 0;
         const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_relaxed));
         std::memcpy(own + taken, s->base + taken, octets - taken);
         s->base = own;
-        s->is_copied = true;
-        s->is_in_place = false;
+        s->holds = content::body_moved;
     }
 }
 
@@ -121,7 +119,8 @@ bool frame_queue::own_body(const std::uint8_t *body) noexcept {
     for (segment *s = head_;; s = s->next) {
         const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
         const std::uint64_t octets = octets_of(committed);
-        if (s->is_lone_body && s->base == body && !s->owner && (s != head_ || head_octet_ < octets)) {
+        const std::uint64_t taken = s == head_ ? std::uint64_t{head_octet_} : 0;
+        if (taken < octets && s->is_lone_body() && s->base == body && !s->owner) {
             chunk *const own = pool_->allocate(octets);
             if (!own)
                 return false;
@@ -155,7 +154,7 @@ bool frame_queue::read_reference(frame_view &out) noexcept {
 
 bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept {
     step_to_next();
-    ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == size);
+    ZLINK_INVARIANT(head_->is_lone_body() && octets_of(seen_) == size);
     head_octet_ = size;
     out = {head_->base, size, flags, head_->owner, head_->owner_size, head_->info, nullptr};
     if (head_->owner)

@@ -24,12 +24,11 @@ std::uint64_t put_gap(std::uint8_t *to, std::uint64_t lost) noexcept {
 /// A number that nobody knows and one that is known are two frames, and there are no more.
 error frame_queue::write_gap(std::uint64_t lost, std::uint8_t tag) noexcept {
     static_assert(2 * gap_frame_size <= sizeof(segment::gap_frames));
-    if (open_ == tail_ || !open_->is_gap || open_->gap_tag != tag) {
+    if (open_ == tail_ || open_->gap_tag != tag) {
         segment *const fresh = make_segment();
         if (!fresh)
             return error::no_memory;
         link_segment(fresh, nullptr, 0, fresh->gap_frames);
-        fresh->is_gap = true;
         fresh->gap_tag = tag;
     }
     const std::uint64_t size_before = octets_of(written_);

@@ -33,7 +33,7 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
     if (!is_gathering_)
         begin_gathering();
     gathered result;
-    if (__builtin_expect(head_->is_gap, 0))
+    if (__builtin_expect(head_->is_gap(), 0))
         look_at_gap(*head_);
     segment *s = head_;
     std::uint64_t from = head_octet_;
@@ -48,7 +48,7 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
                 break;
             }
             ranges[result.ranges++] = {const_cast<std::uint8_t *>(s->base + from), count};
-            if (s->is_lone_body)
+            if (s->is_lone_body())
                 result.uncopied.add();
             result.octets += count;
         }
@@ -56,11 +56,10 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
             break;
         s = s->next;
         from = 0;
-        if (__builtin_expect(s->is_gap, 0))
+        if (__builtin_expect(s->is_gap(), 0))
             look_at_gap(*s);
     }
-    gather_left_ = result.octets;
-    gather_ends_message_ = result.ends_message;
+    gather_left_ = result.ends_message ? result.octets : far_from_end;
     return result;
 }
 
@@ -72,7 +71,7 @@ std::uint32_t frame_queue::release(std::size_t octets, std::uint64_t *of_gaps) n
         seen_ =
             head_ == gather_end_ ? gather_end_committed_ : head_->committed.load(std::memory_order_acquire);
         const std::uint64_t left = octets_of(seen_) - head_octet_;
-        if (__builtin_expect(head_->is_gap, 0) && of_gaps)
+        if (__builtin_expect(head_->is_gap(), 0) && of_gaps)
             *of_gaps += std::min<std::uint64_t>(octets, left);
         if (octets < left) {
             head_octet_ += octets;
@@ -86,11 +85,11 @@ std::uint32_t frame_queue::release(std::size_t octets, std::uint64_t *of_gaps) n
         reported_since_boundary_ += fresh;
         if (!(seen_ & final_bit))
             break;
-        if (head_->is_lone_body && !head_->is_copied)
+        if (head_->is_lone_body() && head_->holds != content::body_moved)
             debug_counters::add(debug_counters::count::uncopied_bodies);
         step_to_next();
     }
-    if (gather_left_ == 0 && gather_ends_message_)
+    if (gather_left_ == 0)
         note_boundary();
     drop_taken();
     return ended;
@@ -181,7 +180,7 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
         return {};
     position at = boundary_;
     dropped what = find_message_end(at);
-    if (head_->is_gap) {
+    if (head_->is_gap()) {
         // A gap was cut: its octets do not count, and the message behind it is whole.
         what.octets = 0;
         head_octet_ = at.octet;

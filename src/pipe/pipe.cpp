@@ -135,8 +135,9 @@ void sender::roll_back() noexcept {
         conflated_out_->forget();
 }
 
-error sender::write_gap(std::uint64_t lost) noexcept {
-    return conflated_out_ ? error::none : out_->queue.write_gap(lost, pipe_end::gap_tag(self().news_read()));
+error sender::gap_telling::write(std::uint64_t lost) noexcept {
+    return of_.conflated_out_ ? error::none
+                              : of_.out_->queue.write_gap(lost, pipe_end::gap_tag(of_.self().news_read()));
 }
 
 void sender::arm_writer() noexcept { out_->writer_armed.store(true, std::memory_order_seq_cst); }
@@ -202,10 +203,13 @@ void pipe_end::end_drain() noexcept {
 
 bool pipe_end::is_all_out() const noexcept {
     // A connection that has nothing left to write arms itself. Before that it may have taken what
-    // it has not written.
-    const bool may_hold_some = other_kind_ == end_kind::connection && in_->has_peer.load() &&
-                               !out_->reader_armed.load(std::memory_order_seq_cst);
-    return outgoing().under_way().messages == 0 && !may_hold_some;
+    // it has not written. The first look says that its count is fresh, or that it will tell; the
+    // second one, that it has not gone on meanwhile.
+    const auto may_hold_some = [this] {
+        return other_kind_ == end_kind::connection && in_->has_peer.load() &&
+               !out_->reader_armed.load(std::memory_order_seq_cst);
+    };
+    return !may_hold_some() && outgoing().under_way().messages == 0 && !may_hold_some();
 }
 
 void pipe_end::cut_peer(cut_reason why) noexcept {
@@ -268,10 +272,24 @@ std::uint64_t sender::credit() noexcept {
 /// what was known of it is used up.
 std::uint64_t sender::room_below(std::uint64_t mark, octet_marks &marks) noexcept {
     const std::uint64_t written = out_->queue.octets_written();
-    if (written - std::min(written, marks.seen_taken) >= mark)
+    if (written - std::min(written, marks.seen_taken) >= mark) {
         marks.seen_taken = out_->queue.octets_taken();
+        self().note_depth();
+    }
     const std::uint64_t waiting = written - std::min(written, marks.seen_taken);
     return mark - std::min(mark, waiting);
+}
+
+/// For a writer that has used up the credit it knew of. It notes the depth then, since the reader
+/// would wait longer for what the writer changes with each message. Below a mark of 1 nothing is
+/// under way.
+bool sender::has_new_credit(std::uint64_t mark) noexcept {
+    hear_of_returned();
+    if (!writes_.has_room(mark))
+        return has_room_in_octets();
+    if (mark > 1)
+        self().note_depth();
+    return true;
 }
 
 /// Whether both marks have room, where there is one in octets. The caller has heard what was
@@ -313,9 +331,9 @@ bool pipe_end::is_beyond_mark() const noexcept {
            (octets != 0 && outgoing().under_way().octets > octets);
 }
 
-void sender::begin_backlog_window() noexcept {
-    self().note_depth();
-    flow_.begin_backlog_window(writes_.written());
+void sender::backlog_ahead::begin_window() noexcept {
+    of_.self().note_depth();
+    of_.flow_.begin_backlog_window(of_.writes_.written());
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look
@@ -418,7 +436,8 @@ void receiver::put_off_return() noexcept {
 }
 
 void receiver::return_credit() noexcept {
-    other().note_depth();
+    if (telling_mark() == 0)  // the writer never asks
+        other().note_depth();
     reads_.tell(in_->large_taken.load(std::memory_order_relaxed));
     put_off_return();
     in_->returned.store(reads_.taken(), std::memory_order_release);
@@ -480,7 +499,8 @@ std::uint64_t pipe_end::claim(std::uint64_t published) noexcept {
 }
 
 pipe_end::lost_messages pipe_end::take_lost() noexcept {
-    full_fence();  // behind the store that says that this end is closed
+    in_->is_read_on.store(false, std::memory_order_relaxed);
+    full_fence();  // behind the stores that say that this end is closed, and read no more
     const bool are_both_closed = is_peer_closed() && !out_->is_read_on.load(std::memory_order_relaxed);
     if (conflated_out_)
         return {.unread = conflated_in()->claim(), .untaken = are_both_closed ? conflated_out_->claim() : 0};
@@ -501,6 +521,7 @@ void pipe_end::close(int linger_ms) noexcept {
         (void)out_->lease.end_use(false);
     out_->linger_ms.store(linger_ms, std::memory_order_relaxed);
     out_->writer_closed.store(true, std::memory_order_release);
+    full_fence();  // the other end may be given its owner just now: see set_events()
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
         events->on_closed(*other_);
 }
@@ -549,6 +570,7 @@ void pipe_end::set_read_octets(std::uint64_t octets) {
 void pipe_end::set_events(std::shared_ptr<pipe_events> events) noexcept {
     events_owner_ = std::move(events);
     events_.store(events_owner_.get(), std::memory_order_release);
+    full_fence();  // whoever takes this end in looks whether the other one was closed before
 }
 
 }  // namespace zlink

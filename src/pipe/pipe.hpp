@@ -42,10 +42,11 @@ enum class cut_reason : std::uint8_t { asked_for, too_slow };
 class pipe_events {
 public:
     virtual ~pipe_events() = default;
-    virtual void on_readable(pipe_end &end) noexcept = 0;  // messages were published to an armed reader
+    // messages were published to an armed reader
+    virtual void on_readable(pipe_end &end) noexcept = 0;
     virtual void on_writable(pipe_end &end) noexcept = 0;  // credit came back to an armed writer
-    virtual void
-    on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
+    // the other end was closed; published messages remain readable
+    virtual void on_closed(pipe_end &end) noexcept = 0;
     /// The other end wants to hear of each message that is taken from here on: answer_drain().
     virtual void on_drain_awaited(pipe_end &end) noexcept { (void)end; }
     /// The other end had no room for a message, the first time since note_slow() was last undone.
@@ -195,6 +196,10 @@ public:
     void forget_slow() const noexcept { out_->forget(pipe_direction::is_slow); }
     /// Whether it is over.
     bool end_slow() const noexcept;
+    /// This end is closed next: another peer has the name of the one behind the other end.
+    void note_taken_over() const noexcept { (void)out_->note(pipe_direction::is_taken_over); }
+    /// Whether the other end said so; once that is closed.
+    bool was_taken_over() const noexcept { return in_->has_noted(pipe_direction::is_taken_over); }
     /// Messages that nobody reads any more: those that came, and, where the other end was closed as
     /// well, those that went. Each is told once, at one of both ends. After close(), on its thread.
     struct lost_messages {
@@ -214,20 +219,46 @@ public:
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
         std::uint32_t attach_number = 0;  // counts the pipes its socket took
-        std::uint32_t mail_at = 0;        // where its mailbox has the command to attach it; guarded by that
-        bool is_attached = false;
-        bool is_ending = false;           // the other end was closed: read what is left, write nothing more
-        bool is_held_back = false;        // XPUB: until its application has read some of
-        bool is_named_here = false;       // a ROUTER's: by its application
+        // where its mailbox has the command to attach it; guarded by that
+        std::uint32_t mail_at = 0;
+        /// Its life at its socket.
+        enum class phase : std::uint8_t {
+            untaken,
+            gone,
+            attached,
+            ending,  // the other end was closed: read what is left, write nothing more
+        } at = phase::untaken;
+        bool is_held_back = false;   // XPUB: until its application has read some of
+        bool is_named_here = false;  // a ROUTER's: by its application
+        // whole messages that were read ahead from here, and that nobody can receive any more
+        std::uint8_t read_in_vain = 0;
         std::uint32_t unread_frames = 0;  // what came from here
         std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
         std::shared_ptr<const std::string>
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t subscriber_number = 0;
-        std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
-        std::atomic<std::uint64_t> dropped{0};  // messages that there was no room for; any thread may look
-        std::atomic<std::uint32_t> subscriptions{0};  // of the peer, at a publisher; any thread may look
-        lease_policy::dialogue goes_both_ways;        // when the borrower looked last
+        // octets written although the mark was reached, since it last was not
+        std::uint64_t beyond_mark = 0;
+        // messages that there was no room for; any thread may look
+        std::atomic<std::uint64_t> dropped{0};
+        // of the peer, at a publisher; any thread may look
+        std::atomic<std::uint32_t> subscriptions{0};
+        lease_policy::dialogue goes_both_ways;  // when the borrower looked last
+
+        bool is_attached() const noexcept { return at >= phase::attached; }
+        bool is_ending() const noexcept { return at == phase::ending; }
+        void note_attached() noexcept { at = phase::attached; }
+        /// One that has gone does not come back by this.
+        void note_ending() noexcept {
+            if (at != phase::gone)
+                at = phase::ending;
+        }
+        void note_gone() noexcept { at = phase::gone; }
+        /// Nobody can receive what begins with this frame any more.
+        void note_in_vain(const frame_view &frame) noexcept {
+            if (!frame.is_command() && !frame.has_more())
+                ++read_in_vain;
+        }
     } slot;
 
     // Made by make_pipe() only.

@@ -40,12 +40,14 @@ struct octet_marks {
     std::atomic<std::uint64_t> writers{0};
     std::atomic<std::uint64_t> readers{0};
     std::uint64_t seen_taken = 0;  // by the reader, when the writer asked last; the writer's
-    std::uint64_t told = 0;        // taken, when credit was returned for a step of octets; the reader's
+    // taken, when credit was returned for a step of octets; the reader's
+    std::uint64_t told = 0;
 
     std::uint64_t sum() const noexcept { return writers.load() + readers.load(); }
 };
 
-/// One direction of a pipe: the queue and what its two sides share about it.
+/// One direction of a pipe: the queue and what its two sides share about it. Its flags are facts of
+/// their own: each has another writer, or another time.
 struct pipe_direction {
     static constexpr std::uint32_t no_share = UINT32_MAX;
 
@@ -89,27 +91,32 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t written_alone_from;
     const std::uint32_t piece;
-    std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
-    std::atomic<bool> is_read_on{false};      // by an end that is closed
-    std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's
+    std::atomic<bool> is_followed{true};  // see pipe_end::is_followed()
+    std::atomic<bool> is_read_on{false};  // by an end that is closed
+    // last digits; see pipe_end::say_hello(); the reader's
+    std::atomic<std::uint8_t> news_taken{0};
     // For a queue that a connection reads:
     alignas(64) write_turn turn;  // guards that half of the queue
     read_lease lease;             // of the other direction of the connection
     std::atomic<connection_port *> server{
-        nullptr};  // the connection, while it is served; written with the turn held, while nothing is leased
+        // the connection, while it is served; written with the turn held, while nothing is leased
+        nullptr};
     // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
     std::atomic<std::uint64_t> large_taken{0};
-    std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
+    // messages taken, up to a step ago; written by the reader
+    std::atomic<std::uint64_t> about_taken{0};
     // Octets that a small frame has more on the wire than in the queue. Written by the reader.
     std::atomic<std::uint32_t> wire_growth{0};
     // Whether a peer is there that writes, behind its handshake, and whether the reader wants to
     // hear of it; see pipe_end::has_peer().
     std::atomic<bool> has_peer{false};
     std::atomic<bool> is_peer_awaited{false};
-    std::atomic<bool> is_drain_awaited{false};  // by the writer, which wants to be told of each message
+    // by the writer, which wants to be told of each message
+    std::atomic<bool> is_drain_awaited{false};
     // Bits: the reader wants to know how many messages were lost; see pipe_end::note_slow().
     static constexpr std::uint8_t gaps_wanted = 1;
     static constexpr std::uint8_t is_slow = 2;
+    static constexpr std::uint8_t is_taken_over = 4;  // before the writer closes
     std::atomic<std::uint8_t> notes{0};
     bool note(std::uint8_t bit) noexcept { return notes.fetch_or(bit, std::memory_order_relaxed) & bit; }
     void forget(std::uint8_t bit) noexcept {

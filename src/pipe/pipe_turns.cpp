@@ -114,7 +114,7 @@ bool sender::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = flow_.take_large();
     if (in_place_)
         return publish_in_place(may_write, large);
-    const bool is_alone = large > 0 && large_under_way() == 0;
+    const bool is_alone = large > 0 && backlog().large_octets() == 0;
     flow_.note_published(other_kind_ == end_kind::connection ? out_->queue.octets_written()
                                                              : flow_.large_published() + large);
     switch (write_policy::after_publish(publish_facts{*this, large, may_write})) {
@@ -170,11 +170,12 @@ bool sender::write_on_this_thread(connection_port::occasion when, bool arms, boo
 /// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
 bool sender::end_write(writing &turn, connection_port::written result, bool arms) noexcept {
     plan_write();
+    // This thread publishes the next. Before the turn is given: who has it next may arm itself.
     if (arms && result == connection_port::written::all)
-        out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
-    const bool was_refused = turn.give();
+        out_->reader_armed.store(true, std::memory_order_relaxed);
     if (write_policy::leaves_some(result))
         out_->reader_armed.store(false, std::memory_order_relaxed);
+    const bool was_refused = turn.give();
     if (write_policy::wakes_io_thread(result, was_refused, [this] { return out_->lease.is_out(); }))
         self().wake_other_end();
     return result == connection_port::written::all;

@@ -2,7 +2,7 @@
 // so, too.
 //
 // Layout:   frame by frame; the short ways; what a connection at the other end does on this thread;
-//           how far this end is ahead.
+//           gaps; how far this end is ahead.
 // Threads:  the one that has the end.
 #pragma once
 
@@ -70,17 +70,9 @@ public:
     /// is a connection that is still to come, they would only pile up: it asks for the state as a
     /// whole.
     bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
-    /// Whether the other end wants to know how many messages there was no room for.
-    bool tells_gaps() const noexcept { return out_->has_noted(pipe_direction::gaps_wanted); }
-    /// Whether that is still to be said: until then there are no short writes.
-    void note_gap(bool is_owed) noexcept {
-        owes_gap_ = is_owed;
-        if (is_owed)
-            flow_.end_short_writes();
-    }
-    /// Says it, in front of the next message, which has to follow before publish(). 0 is an unknown
-    /// number. It is said to the peer of whose coming this end has read last.
-    error write_gap(std::uint64_t lost) noexcept;
+    /// Tells the other end how many messages there was no room for.
+    class gap_telling;
+    gap_telling gaps() noexcept;
     /// The number of messages that can still be written: the mark less what is under way;
     /// UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
@@ -132,23 +124,9 @@ public:
     /// stream again and again.
     static constexpr std::size_t written_in_place_from = 128 * 1024;
 
-    // ---- how far it is ahead ----
-
-    /// Octets that were published and not taken by the other end. Towards a socket those of large
-    /// bodies alone; towards a connection all that were published, at least up to the last large
-    /// body.
-    std::uint64_t large_under_way() noexcept {
-        return flow_.large_under_way(out_->large_taken.load(std::memory_order_relaxed));
-    }
-    /// About how many octets were written and not taken by the other end: the messages under way,
-    /// of which up to 1024 may be taken, as large as those of the last batch on average.
-    std::uint64_t about_under_way() const noexcept {
-        return (writes_.written() - out_->about_taken.load(std::memory_order_relaxed)) * flow_.octets_each();
-    }
-    /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or
-    /// 1024 messages, about.
-    bool is_backlog_check_due() const noexcept { return flow_.is_backlog_check_due(writes_.written()); }
-    void begin_backlog_window() noexcept;
+    /// Tells how far this end is ahead of the other.
+    class backlog_ahead;
+    backlog_ahead backlog() noexcept;
 
 protected:
     sender() = default;
@@ -164,7 +142,7 @@ protected:
     writers_account writes_;
     send_flow flow_;
     bool is_closed_ = false;
-    bool owes_gap_ = false;  // as note_gap() says
+    bool owes_gap_ = false;  // as gap_telling::note_owed() says
     said_news news_;
     end_kind other_kind_ = end_kind::socket;
     writing in_place_;  // held from write_last_large() to publish()
@@ -192,6 +170,7 @@ private:
     writing try_take_turn() noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
+    bool has_new_credit(std::uint64_t mark) noexcept;
     bool has_room_in_octets() noexcept;
     void note_fullness() noexcept;
     std::uint64_t room_below(std::uint64_t mark, octet_marks &marks) noexcept;
@@ -207,12 +186,60 @@ private:
     pipe_end &other() const noexcept;
 };
 
+class sender::gap_telling {
+public:
+    /// Whether the other end wants to know.
+    bool are_wanted() const noexcept { return of_.out_->has_noted(pipe_direction::gaps_wanted); }
+    /// Whether some is still to be told: until then there are no short writes.
+    void note_owed(bool is_owed) noexcept {
+        of_.owes_gap_ = is_owed;
+        if (is_owed)
+            of_.flow_.end_short_writes();
+    }
+    /// Tells it in front of the next message, which has to follow before publish(). 0 is an unknown
+    /// number. It is said to the peer of whose coming this end has read last.
+    error write(std::uint64_t lost) noexcept;
+
+private:
+    friend class sender;
+    explicit gap_telling(sender &whose) noexcept : of_(whose) {}
+
+    sender &of_;
+};
+
+inline sender::gap_telling sender::gaps() noexcept { return gap_telling(*this); }
+
+class sender::backlog_ahead {
+public:
+    /// Octets that were published and not taken by the other end. Towards a socket those of large
+    /// bodies alone; towards a connection all that were published, at least up to the last large
+    /// body.
+    std::uint64_t large_octets() const noexcept {
+        return of_.flow_.large_under_way(of_.out_->large_taken.load(std::memory_order_relaxed));
+    }
+    /// About how many octets were written and not taken by the other end: the messages under way,
+    /// of which up to 1024 may be taken, as large as those of the last batch on average.
+    std::uint64_t about_octets() const noexcept {
+        const std::uint64_t taken = of_.out_->about_taken.load(std::memory_order_relaxed);
+        return (of_.writes_.written() - taken) * of_.flow_.octets_each();
+    }
+    /// Whether it is time to look how far that is: after each 512 KiB or 1024 messages, about.
+    bool is_check_due() const noexcept { return of_.flow_.is_backlog_check_due(of_.writes_.written()); }
+    /// Until the next such time.
+    void begin_window() noexcept;
+
+private:
+    friend class sender;
+    explicit backlog_ahead(sender &whose) noexcept : of_(whose) {}
+
+    sender &of_;
+};
+
+inline sender::backlog_ahead sender::backlog() noexcept { return backlog_ahead(*this); }
+
 inline bool sender::has_credit() noexcept {
     const std::uint64_t mark = write_mark();
-    if (writes_.has_room(mark))
-        return true;
-    hear_of_returned();
-    return writes_.has_room(mark) || has_room_in_octets();
+    return writes_.has_room(mark) || has_new_credit(mark);
 }
 
 inline error sender::write(std::uint8_t flags, byte_span body) noexcept {

@@ -59,6 +59,9 @@ public:
     void return_due_credit() noexcept;
     /// Does receiver::arm_reader().
     void arm_reader() noexcept;
+    /// Takes that back, for one that was not woken, and found messages. To be called before these
+    /// are read by who does not write them at once: see pipe_end::is_all_out().
+    void note_awake() noexcept;
 
     /// A small frame has so many octets more on the wire than in the queue. The other end plans its
     /// writes by that.
@@ -91,6 +94,11 @@ inline void writing::expect_growth(std::size_t octets) noexcept {
 inline void writing::return_due_credit() noexcept { end_->return_due_credit(); }
 
 inline void writing::arm_reader() noexcept { end_->arm_reader(); }
+
+inline void writing::note_awake() noexcept {
+    if (end_->in_->reader_armed.load(std::memory_order_relaxed))
+        end_->in_->reader_armed.store(false, std::memory_order_relaxed);
+}
 
 inline bool writing::has_read_in_place() const noexcept { return end_->in_->queue.has_read_in_place(); }
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "core/curve_keys.hpp"
+#include "core/built.hpp"
+#include "core/curve_secret_key.hpp"
 #include "core/names.hpp"
 #include "core/z85.hpp"
 
@@ -61,28 +62,29 @@ private:
         const bool is_secret = name == "secret-key";
         if (!is_secret && name != "public-key")
             return "public-key or secret-key is expected";
-        std::string &key = is_secret ? out_.secret_key : out_.public_key;
-        if (!key.empty())
+        if (is_secret ? !out_.secret_key.empty() : !out_.public_key.empty())
             return "this key stands there twice";
         std::string_view value;
         return read_value(without_blanks(words.substr(std::min(equals + 1, words.size())), blanks), value) &&
-                       read_curve_key(value, key)
+                       (is_secret ? read_secret(value) : read_curve_key(value, out_.public_key))
                    ? nullptr
                    : "a key of 40 characters of Z85 is expected";
+    }
+
+    bool read_secret(std::string_view text) {
+        curve_secret_key read;
+        if (text.size() != z85_text_size(key_size) || !z85_decode(text, read.data()))
+            return false;
+        out_.secret_key = as_text(read);
+        return true;
     }
 
     curve_certificate &out_;
     section section_ = section::none;
 };
 
-bool is_pair([[maybe_unused]] const curve_certificate &both) noexcept {
-#ifdef ZLINK_WITH_CURVE
-    curve_key made;
-    return derive_curve_public(as_bytes(both.secret_key), made) &&
-           std::ranges::equal(made, as_bytes(both.public_key));
-#else
-    return false;
-#endif
+bool is_pair(const curve_certificate &both) noexcept {
+    return curve_is_built && as_text(both.secret_key.public_half()) == both.public_key;
 }
 
 }  // namespace

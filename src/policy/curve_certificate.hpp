@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/secret.hpp"
+#include "core/curve_own_key.hpp"
 
 namespace zlink {
 
 struct curve_certificate {
     std::string public_key;  // 32 octets
-    secret secret_key;       // 32 octets, or empty
+    curve_own_key secret_key;
 
     bool operator==(const curve_certificate &) const = default;
 };

@@ -1,17 +1,19 @@
 // The policy that a process is under, as its file has it now. See policy.hpp.
 //
-// Map: the state, which the thread shares; what was granted; the policy.
+// Map: the state, which the thread shares; who was let in; what was granted; the policy.
 #include "policy/policy.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 
+#include "core/keyed_hash.hpp"
 #include "core/platform.hpp"
 #include "policy/match.hpp"
 #include "policy/policy_reading.hpp"
@@ -30,7 +32,7 @@ using rules_ptr = std::shared_ptr<const policy_rules>;
 
 struct policy::state final : kept_files {
     explicit state(std::string where, std::function<void()> call)
-        : path(std::move(where)), on_change(std::move(call)) {}
+        : path(std::move(where)), hash(fresh_hash()), on_change(std::move(call)) {}
 
     /// The rules that count now.
     struct view {
@@ -61,7 +63,7 @@ struct policy::state final : kept_files {
         const std::lock_guard only_one(looking);
         policy_reading now;
         try {
-            now = read_policy_now(path, last);
+            now = read_policy_now(path, last, std::time(nullptr));
         } catch (const std::bad_alloc &) {
             now.kept = last.kept;  // there may be no memory for words
             now.known = last.known;
@@ -93,6 +95,7 @@ struct policy::state final : kept_files {
     }
 
     const std::string path;
+    const keyed_hash hash;  // by which a password that was changed is known
 
     std::atomic<bool> has_announced{false};
 
@@ -105,11 +108,17 @@ struct policy::state final : kept_files {
     rules_ptr rules;
     std::shared_ptr<const policy_reading::files> kept;
     std::string why;
-    bool has_thread = false;
-    bool is_closed = false;
-    std::mutex calling;  // held while on_change runs
+    enum class phase : std::uint8_t { not_begun, going_on, over };
+    phase watching = phase::not_begun;  // by a thread
+    std::mutex calling;                 // held while on_change runs
     std::function<void()> on_change;
 
+    static keyed_hash fresh_hash() {
+        const std::unique_ptr<random_source> random = platform::make_random_source();
+        if (!random)
+            throw std::bad_alloc();
+        return keyed_hash(*random);
+    }
     static void watch(const std::shared_ptr<state> &shared) noexcept;
 };
 
@@ -118,7 +127,7 @@ void policy::state::watch(const std::shared_ptr<state> &shared) noexcept {
     for (;;) {
         {
             std::unique_lock lock(shared->mutex);
-            if (shared->news.wait_for(lock, between_looks, [&] { return shared->is_closed; }))
+            if (shared->news.wait_for(lock, between_looks, [&] { return shared->watching == phase::over; }))
                 break;
         }
         if (!shared->look())
@@ -144,6 +153,65 @@ bool judge_by(const std::shared_ptr<const kept_files> &files, const policy_rules
 }
 
 }  // namespace
+
+// ---- who was let in ----
+
+namespace {
+
+using marks = std::map<std::string, std::string, std::less<>>;
+
+const marks &marks_of(const policy_users &users, std::string_view mechanism) noexcept {
+    return mechanism == "CURVE" ? users.curve_keys : users.fingerprints;
+}
+
+/// Null where nobody is known by that.
+const std::string *name_of(const marks &all, std::string_view mark) noexcept {
+    const auto found = all.find(mark);
+    return found == all.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+/// It keeps how a user is known, but of a password a hash.
+class policy::admitted final : public permit {
+public:
+    admitted(std::shared_ptr<state> by, const endpoint_request &where, const credentials &shown,
+             const std::string &user)
+        : by_(std::move(by)), where_(where), mechanism_(shown.mechanism), user_(user),
+          mark_(is_by_password() ? std::string() : std::string(shown.items.front())),
+          hash_of_password_(is_by_password() ? by_->hash(shown.items[1]) : 0) {}
+
+    bool is_revoked() noexcept override {
+        const rules_ptr rules = by_->current_rules();
+        if (!rules)
+            return false;
+        try {
+            const policy_entry *const entry = first_match(*rules, where_);
+            return !entry || !is_known_to(entry->users);
+        } catch (const std::bad_alloc &) {
+            return true;  // as of the endpoint, below
+        }
+    }
+
+private:
+    bool is_by_password() const noexcept { return mechanism_ == "PLAIN"; }
+
+    bool is_known_to(const policy_users &users) const {
+        if (is_by_password()) {
+            const auto found = users.passwords.find(user_);
+            return found != users.passwords.end() && by_->hash(found->second) == hash_of_password_;
+        }
+        const std::string *const name = name_of(marks_of(users, mechanism_), mark_);
+        return name && *name == user_;
+    }
+
+    const std::shared_ptr<state> by_;
+    const endpoint_request where_;
+    const std::string mechanism_;
+    const std::string user_;
+    const std::string mark_;  // a key, or a fingerprint
+    const std::size_t hash_of_password_;
+};
 
 // ---- what was granted ----
 
@@ -177,7 +245,7 @@ public:
         }
     }
 
-    opinion opinion_of(const credentials &shown, std::string &user_id) noexcept override {
+    opinion opinion_of(const credentials &shown, verdict &out) noexcept override {
         if (shown.mechanism != granted_.judged_mechanism)
             return opinion::none;
         try {
@@ -185,7 +253,10 @@ public:
             if (!rules)
                 return opinion::cannot_tell;
             const policy_entry *const entry = first_match(*rules, what_);
-            return entry && knows(entry->users, shown, user_id) ? opinion::accepts : opinion::refuses;
+            if (!entry || !knows(entry->users, shown, out.user_id))
+                return opinion::refuses;
+            out.lasts = std::make_shared<admitted>(by_, what_, shown, out.user_id);
+            return opinion::accepts;
         } catch (const std::bad_alloc &) {
             return opinion::cannot_tell;
         }
@@ -202,11 +273,10 @@ private:
             return shown.items.size() == 2 && found != users.passwords.end() &&
                    is_same(found->second, shown.items[1]);
         }
-        const auto &names = shown.mechanism == "CURVE" ? users.curve_keys : users.fingerprints;
-        const auto found = names.find(proof);
-        if (found != names.end())
-            user_id = found->second;
-        return found != names.end();
+        const std::string *const name = name_of(marks_of(users, shown.mechanism), proof);
+        if (name)
+            user_id = *name;
+        return name != nullptr;
     }
 
     /// In a time that tells nothing of how much of it is right.
@@ -259,7 +329,7 @@ policy::~policy() {
         state_->on_change = nullptr;
     }
     const std::lock_guard guard(state_->mutex);
-    state_->is_closed = true;
+    state_->watching = state::phase::over;
     state_->news.notify_all();
 }
 
@@ -283,20 +353,20 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
     }
     lasts = std::make_shared<lasting>(state_, now.edition, what, program, out);
     const std::lock_guard guard(state_->mutex);
-    if (!state_->has_thread) {
+    if (state_->watching == state::phase::not_begun) {
         platform::stay_loaded();
         const platform::signal_shield shield;
         std::thread([shared = state_] {
             platform::name_this_thread("ZMQbg/policy");
             state::watch(shared);
         }).detach();
-        state_->has_thread = true;
+        state_->watching = state::phase::going_on;
     }
     return true;
 }
 
 bool policy::is_usable(const std::string &path, std::string &why) {
-    policy_reading now = read_policy_now(path, {});
+    policy_reading now = read_policy_now(path, {}, std::time(nullptr));
     why = std::move(now.why);
     return now.rules != nullptr;
 }

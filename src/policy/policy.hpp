@@ -37,6 +37,7 @@ public:
 
 private:
     struct state;
+    class admitted;
     class lasting;
     const std::shared_ptr<state> state_;
 };

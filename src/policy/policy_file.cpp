@@ -171,10 +171,10 @@ struct entry_reader {
         return path;
     }
 
-    /// `is_kept`: what stands in it is for TLS.
-    std::string file_of(const item &from, bool is_secret, bool is_kept = false) {
+    using content = policy_rules::content;
+    std::string file_of(const item &from, bool is_secret, content holds) {
         std::string path = path_of(from);
-        files.push_back({path, from.line(), is_secret, is_kept});
+        files.push_back({path, from.line(), is_secret, holds});
         return path;
     }
 
@@ -201,9 +201,9 @@ struct entry_reader {
             {"side", [](auto &r, const item &i) { r.entry.binds = side_of(i); }},
             {"type", [](auto &r, const item &i) { r.entry.types = list_of(i, type_of); }},
             {"use", [](auto &r, const item &i) { r.entry.use = protection_of(i); }},
-            {"cert", [](auto &r, const item &i) { r.entry.cert = r.file_of(i, false, true); }},
-            {"key", [](auto &r, const item &i) { r.entry.key = r.file_of(i, true, true); }},
-            {"ca", [](auto &r, const item &i) { r.entry.ca = r.file_of(i, false, true); }},
+            {"cert", [](auto &r, const item &i) { r.entry.cert = r.file_of(i, false, content::for_tls); }},
+            {"key", [](auto &r, const item &i) { r.entry.key = r.file_of(i, true, content::for_tls); }},
+            {"ca", [](auto &r, const item &i) { r.entry.ca = r.file_of(i, false, content::for_tls); }},
             {"name", [](auto &r, const item &i) { r.entry.name = host_of(i, i.value); }},
             {"fingerprints",
              [](auto &r, const item &i) { r.entry.fingerprints = list_of(i, fingerprint_of); }},
@@ -211,11 +211,13 @@ struct entry_reader {
              [](auto &r, const item &i) { r.entry.requires_client_cert = client_certificates_of(i); }},
             {"username", [](auto &r, const item &i) { r.entry.username = text_of(i); }},
             {"password", [](auto &r, const item &i) { r.entry.password = r.password_of(i); }},
-            {"zap", [](auto &r, const item &i) { r.entry.zap = r.file_of(i, true); }},
+            {"zap", [](auto &r, const item &i) { r.entry.zap = r.file_of(i, true, content::text); }},
             {"curve_dir", [](auto &r, const item &i) { r.entry.curve_dir = r.path_of(i); }},
-            {"certificate", [](auto &r, const item &i) { r.entry.certificate = r.file_of(i, true); }},
+            {"certificate",
+             [](auto &r, const item &i) { r.entry.certificate = r.file_of(i, true, content::curve_keys); }},
             {"server_certificate",
-             [](auto &r, const item &i) { r.entry.server_certificate = r.file_of(i, false); }},
+             [](auto &r,
+                const item &i) { r.entry.server_certificate = r.file_of(i, false, content::curve_keys); }},
             {"server_key", [](auto &r, const item &i) { r.entry.server_key = curve_key_of(i, i.value); }},
             {"curve_server", [](auto &r, const item &i) { r.entry.curve_server = switch_of(i); }},
             {"bind", [](auto &r, const item &i) { r.entry.bind_host = bind_host_of(i); }},

@@ -51,20 +51,25 @@ struct policy_entry {
     std::string cert;
     std::string key;
     std::string ca;
-    std::string name;                       // that a server has to prove; empty = the host of the endpoint
-    std::vector<std::string> fingerprints;  // SHA-256 of a peer's certificate, 32 octets; empty = any
+    // That a server has to prove; empty = the host of the endpoint.
+    std::string name;
+    // SHA-256 of a peer's certificate, 32 octets; empty = any.
+    std::vector<std::string> fingerprints;
     bool requires_client_cert = true;
     std::string username;
     secret password;
-    std::string zap;  // the file of the users that may connect; empty = the program's handler judges alone
+    // The file of the users that may connect; empty = the program's handler judges alone.
+    std::string zap;
     policy_users users;
-    std::string curve_dir;             // of the users' certificates of CURVE, instead of such a file
+    // The folder of the users' certificates of CURVE, instead of such a file.
+    std::string curve_dir;
     std::string certificate;           // of CURVE: the file of this side's keys,
     std::string server_certificate;    // and that of the server's
     std::optional<bool> curve_server;  // whatever the side; none = who binds is the server
     curve_certificate own_keys;        // that stand in the file
     std::string server_key;            // 32 octets
-    std::string bind_host;             // "loopback" or a numeric address; empty = as the program says
+    // "loopback" or a numeric address; empty = as the program says.
+    std::string bind_host;
     std::vector<ipv4_or_6_filter> allow;
     std::int64_t max_message = -1;
     int handshake_limit_ms = 0;
@@ -86,11 +91,12 @@ struct policy_rules {
     bool announces = false;
 
     // The files that the entries name, with the lines that do.
+    enum class content : std::uint8_t { text, for_tls, curve_keys };
     struct named_file {
         std::string path;
         int line;
         bool is_secret;
-        bool is_kept = false;  // what stands in it is for TLS
+        content holds = content::text;
 
         bool operator==(const named_file &) const = default;
     };

@@ -13,8 +13,8 @@ struct endpoint_terms {
     settings options;
     std::string address;         // to bind or connect to, without its scheme
     bool is_inside_tls = false;  // also where the scheme is tcp or ws
-    std::string
-        judged_mechanism;  // as in credentials, of peers that the policy judges; empty = it judges none
+    // It is as in credentials, of peers that the policy judges; empty = it judges none.
+    std::string judged_mechanism;
 
     bool operator==(const endpoint_terms &) const = default;
 };

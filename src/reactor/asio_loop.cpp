@@ -20,8 +20,9 @@ namespace zlink {
 
 namespace {
 
-constexpr int handlers_per_round = 64;    // then posted tasks get their chance
-constexpr unsigned tasks_per_round = 16;  // then those get it whose descriptor has become ready meanwhile
+constexpr int handlers_per_round = 64;  // then posted tasks get their chance
+// then those get it whose descriptor has become ready meanwhile
+constexpr unsigned tasks_per_round = 16;
 
 thread_local const asio_loop *this_threads_loop = nullptr;
 
@@ -111,7 +112,7 @@ struct asio_loop::alarm_handler {
         self->begin_handler();
         if (generation != self->alarm_generation_)
             return;  // replaced by an earlier alarm
-        self->is_alarm_set_ = false;
+        self->alarm_at_ = no_alarm;
         self->run_due_timers();
     }
     asio_loop *self;
@@ -239,10 +240,10 @@ void asio_loop::sleep() noexcept {
     before_sleep_.run_all();
     if (posted_.is_empty() && before_sleep_.is_empty()) {
         try {
-            if (costly.is_empty())
+            if (set_alarm() && (costly.is_empty() || set_alarm(costly.rests_until())))
                 context_.run_one();
             else
-                context_.run_one_for(costly.rests_for());
+                context_.run_one_for(pause_without_memory);
             done_.polls.add();
             done_.wakeups.add();
         } catch (const std::exception &e) {
@@ -280,22 +281,27 @@ void asio_loop::run_due_timers() noexcept {
             t.function = std::move(function);
         running_timer_ = nullptr;
     }
-    set_alarm();
+    (void)set_alarm();
 }
 
-// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an
-// earlier time.
-void asio_loop::set_alarm() noexcept {
-    if (timers_.empty() || (is_alarm_set_ && alarm_at_ <= timers_.front()->when))
-        return;
-    alarm_at_ = timers_.front()->when;
-    is_alarm_set_ = true;
+/// For the timers. What fails is tried again before the next sleep.
+bool asio_loop::set_alarm() noexcept { return timers_.empty() || set_alarm(timers_.front()->when); }
+
+/// False where there is no memory. The alarm may go off too early, after a timer was cancelled or
+/// put off; it is moved only to an earlier time. So a loop that sleeps many times until the same
+/// moment has the system set one timer, where a limit for each sleep would be one each time.
+bool asio_loop::set_alarm(time_point at) noexcept {
+    if (alarm_at_ <= at)
+        return true;
+    alarm_at_ = at;
     ++alarm_generation_;
     try {
         alarm_.expires_at(alarm_at_);
         alarm_.async_wait(alarm_handler{this, alarm_generation_});
+        return true;
     } catch (const std::exception &) {
-        is_alarm_set_ = false;  // tried again with the next timer
+        alarm_at_ = no_alarm;
+        return false;
     }
 }
 
@@ -303,7 +309,7 @@ void asio_loop::insert(heap_timer &t) noexcept {
     timers_.push_back(&t);  // has room: see the timer's constructor
     put(t, timers_.size() - 1);
     sift_up(t.index);
-    set_alarm();
+    (void)set_alarm();
 }
 
 void asio_loop::remove(heap_timer &t) noexcept {

@@ -129,7 +129,8 @@ private:
     void sleep() noexcept;
     bool run_ready() noexcept;
     void run_due_timers() noexcept;
-    void set_alarm() noexcept;
+    bool set_alarm() noexcept;
+    bool set_alarm(time_point at) noexcept;
     void insert(heap_timer &t) noexcept;
     void remove(heap_timer &t) noexcept;
     void put(heap_timer &t, std::size_t index) noexcept;
@@ -152,14 +153,17 @@ private:
     neighbours neighbours_;
     bool is_quitting_ = false;
     quit_task quit_task_{*this};
-    std::vector<heap_timer *> timers_;     // a binary heap, the earliest in front; room for all that exist
+    // a binary heap, the earliest in front; room for all that exist
+    std::vector<heap_timer *> timers_;
     std::size_t timer_count_ = 0;          // that exist, pending or not
     heap_timer *running_timer_ = nullptr;  // whose function runs; null once that has ended it
-    static constexpr std::size_t alarm_size = 104;          // of what Asio 1.81 makes of the handler
+    // of what Asio 1.81 makes of the handler
+    static constexpr std::size_t alarm_size = 104;
     std::array<handler_slot<alarm_size>, 2> alarm_memory_;  // a cancelled wait and the one after it
     std::uint64_t alarm_generation_ = 0;
-    bool is_alarm_set_ = false;
-    time_point alarm_at_;
+    static constexpr time_point no_alarm = time_point::max();
+    static constexpr std::chrono::milliseconds pause_without_memory{10};
+    time_point alarm_at_ = no_alarm;
 
     boost::asio::io_context context_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;

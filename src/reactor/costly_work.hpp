@@ -77,7 +77,8 @@ public:
     enum class rank {
         goes_on,
         begins,
-        stranger  // begins, and has nothing to show for itself; what that costs may be all that is wanted
+        // Begins, and has nothing to show for itself; what that costs may be all that is wanted.
+        stranger
     };
     /// Work that is in it already stays where it is.
     void add(costly_work &one, rank where) noexcept {
@@ -130,6 +131,8 @@ public:
     /// All that is in it waits for so long, while other threads have the processor: the loop may
     /// sleep.
     duration rests_for() const noexcept { return rests_for_; }
+    /// The moment at which that is over: the same for each sleep until then.
+    time_point rests_until() const noexcept { return since_ + rests_for_; }
     void run_one() noexcept {
         if (has_known())
             run_known();
@@ -147,10 +150,10 @@ private:
     bool has_known() const noexcept { return !of(rank::goes_on).is_empty() || !of(rank::begins).is_empty(); }
     bool has_strangers() const noexcept { return !of(rank::stranger).is_empty(); }
     void run_known() noexcept {
-        constexpr unsigned most_in_front = 7;
-        const bool one_begins =
-            !of(rank::begins).is_empty() && (of(rank::goes_on).is_empty() || in_front_ == most_in_front);
-        in_front_ = one_begins ? 0 : std::min(in_front_ + 1, most_in_front);
+        constexpr unsigned most_steps_in_front = 7;
+        const bool one_begins = !of(rank::begins).is_empty() &&
+                                (of(rank::goes_on).is_empty() || in_front_ == most_steps_in_front);
+        in_front_ = one_begins ? 0 : std::min(in_front_ + 1, most_steps_in_front);
         run_first(one_begins ? rank::begins : rank::goes_on);
     }
     void run_first(rank where) noexcept {

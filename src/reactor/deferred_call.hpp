@@ -4,6 +4,7 @@
 // Threads:  the loop's, except construction.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -17,45 +18,49 @@ public:
     deferred_call(loop &io, std::function<void()> function) : task_(new task(io, std::move(function))) {}
     /// No call comes afterwards.
     ~deferred_call() {
-        task_->is_wanted = false;
-        if (task_->is_queued)
-            task_->is_orphan = true;
-        else
+        if (task_->now == task::state::idle)
             delete task_;
+        else
+            task_->now = task::state::orphaned;
     }
     deferred_call(const deferred_call &) = delete;
     deferred_call &operator=(const deferred_call &) = delete;
 
     void schedule() noexcept {
-        task_->is_wanted = true;
-        if (!task_->is_queued)
-            task_->queue();
+        if (std::exchange(task_->now, task::state::wanted) == task::state::idle)
+            task_->where.post(*task_);
     }
-    void cancel() noexcept { task_->is_wanted = false; }
+    void cancel() noexcept {
+        if (task_->now == task::state::wanted)
+            task_->now = task::state::queued;
+    }
 
 private:
     struct task final : loop_task {
         task(loop &io, std::function<void()> what) : where(io), function(std::move(what)) {}
-        void queue() noexcept {
-            is_queued = true;
-            where.post(*this);
-        }
         void run() noexcept override {
             // Still counts as queued during the call, so that an owner that ends in it leaves this
             // object to us.
-            if (std::exchange(is_wanted, false))
+            if (now == state::wanted) {
+                now = state::queued;
                 function();
-            is_queued = false;
-            if (is_orphan)
+            }
+            if (now == state::orphaned)
                 delete this;
-            else if (is_wanted)
-                queue();
+            else if (now == state::wanted)
+                where.post(*this);
+            else
+                now = state::idle;
         }
+        enum class state : std::uint8_t {
+            idle,
+            queued,   // and not wanted any more
+            wanted,   // and queued
+            orphaned  // and queued: its owner has gone
+        };
         loop &where;
         std::function<void()> function;
-        bool is_queued = false;
-        bool is_wanted = false;
-        bool is_orphan = false;
+        state now = state::idle;
     };
 
     task *task_;

@@ -22,6 +22,7 @@ struct io_threads::threads {
         for (std::size_t i = 0; i < count; ++i)
             loops.push_back(std::make_unique<asio_loop>());
         running.reserve(count);
+        platform::expect_exit();
         platform::signal_shield shield;
         for (std::size_t i = 0; i < count; ++i)
             running.emplace_back([io = loops[i].get(),

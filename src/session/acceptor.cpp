@@ -77,7 +77,7 @@ void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
 
 /// False when it has to be admitted here.
 bool acceptor::hand_over(loop &to, const stream_maker &accepted) noexcept {
-    if (under_way_.load(std::memory_order_relaxed) >= listener::most_accepted_per_round)
+    if (under_way_.load(std::memory_order_relaxed) >= listener::most_connections_per_round)
         return false;  // they come faster than the other loops take them
     // It counts from here on: the next one may come before the session of this one is there.
     loops_.add_load(to);

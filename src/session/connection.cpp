@@ -168,7 +168,8 @@ void connection::on_time() noexcept {
         return;
     }
     if (in->is_paused() || out_.is_finished())
-        peer_->note_traffic(environment_.io->now());  // it is this side that does not listen, or asks no more
+        // it is this side that does not listen, or asks no more
+        peer_->note_traffic(environment_.io->now());
     else
         look_before_verdict(*in);
     if (state_ != state::live || failed(out_.failure())) {
@@ -461,17 +462,11 @@ void connection::note_unknown_gap(inbound &in) {
 bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
-    if (action.is_short_of_memory) {
-        fail(error::no_memory);
-        return false;
-    }
     const bool has_answer = !peer_->output().empty();
-    (void)out_.write_last_words(environment_.io->now());  // an ERROR command goes out if there is room for it
-    fail({.was_established = pipe_ != nullptr,
-          .failure = action.failure,
-          .detail = action.detail,
-          .may_retry = action.may_retry,
-          .has_answer_for_peer = has_answer});
+    if (!action.is_short_of_memory)
+        // an ERROR command, if there is room for it
+        (void)out_.write_last_words(environment_.io->now());
+    fail(break_reason::of(action, pipe_ != nullptr, has_answer));
     return false;
 }
 

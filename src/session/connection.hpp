@@ -131,7 +131,8 @@ public:
 private:
     enum class state : std::uint8_t {
         shaking_hands,  // the stream does
-        at_door,        // it has, and until there is a verdict on what the peer has shown nothing else begins
+        // It has, and until there is a verdict on what the peer has shown nothing else begins.
+        at_door,
         live,
         judged,  // until there is a verdict
         queued,  // until it is its turn to spend the loop's time
@@ -234,8 +235,9 @@ private:
     state state_ = state::shaking_hands;
     break_reason reason_;
 
-    std::unique_ptr<std::vector<std::uint8_t>>
-        unjudged_;  // octets of a peer that is judged or queued: `most_octets_unjudged`, and what the last read has brought beyond
+    // Octets of a peer that is judged or queued: `most_octets_unjudged`, and what the last read has
+    // brought beyond.
+    std::unique_ptr<std::vector<std::uint8_t>> unjudged_;
 
     /// The peer of a stream that has introduced it.
     struct guest {

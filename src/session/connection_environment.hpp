@@ -14,6 +14,7 @@
 #include "core/web_place.hpp"
 #include "memory/chunk.hpp"
 #include "reactor/loop.hpp"
+#include "zmtp/conversation.hpp"
 #include "zmtp/failure.hpp"
 
 namespace zlink {
@@ -53,6 +54,22 @@ struct break_reason {
     bool may_retry = true;
     bool has_answer_for_peer =
         false;  // in the output of the conversation: an ERROR command, a Close, a status of HTTP
+
+    /// Whether this side's application has ended it.
+    bool is_cut() const noexcept {
+        return failure == failure_kind::cut_off || failure == failure_kind::too_slow;
+    }
+    /// By a conversation that closes. One that memory is short for has said nothing to its peer.
+    static break_reason of(const conversation::action &close, bool was_established,
+                           bool has_answer) noexcept {
+        if (close.is_short_of_memory)
+            return {.was_established = was_established, .system = error::no_memory};
+        return {.was_established = was_established,
+                .failure = close.failure,
+                .detail = close.detail,
+                .may_retry = close.may_retry,
+                .has_answer_for_peer = has_answer};
+    }
 };
 
 }  // namespace zlink

@@ -234,6 +234,7 @@ private:
         return taking_ == taking::beyond_mark && pipe_->slot.beyond_mark < most_octets_beyond_mark;
     }
     void fail(break_reason why) noexcept;
+    void fail_as_too_large() noexcept;
     void fail(error system) noexcept;
 
     const connection_environment &environment_;
@@ -245,7 +246,8 @@ private:
     std::optional<break_reason> failure_;
     std::unique_ptr<unfed> unfed_;  // from the first time on that there are such
 
-    std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
+    // Octets of the message under way, with what stands between its parts.
+    std::uint64_t unfinished_ = 0;
 
     // The small members fill the octets that the one before them leaves free.
     [[no_unique_address]] skipped_frame skipped_;

@@ -191,7 +191,8 @@ outbound::written outbound::write_now(writing &turn, connection_port::occasion w
         case written::full:
             room_.owe_wait();
             return written::full;
-        case written::refused:  // broken, or the I/O thread is at it: that goes on with what is left
+        // Broken, or the I/O thread is at it: that goes on with what is left.
+        case written::refused:
             return written::some;
         }
     }
@@ -413,6 +414,8 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
         // No more than is written at once: a peer that takes nothing does not get more of them.
         if (with_control && !control_.is_last() && !translated_->is_in_message() && !translated_->is_full())
             translate_commands();
+        if (with_control)
+            turn.note_awake();
         const bool may_begin = !(control_.is_last() && peer_.framing().has_control_between_frames());
         const bool may_add = gathers() && translated_->may_grow() && !control_.is_last() &&
                              !(with_control && !peer_.output().empty());

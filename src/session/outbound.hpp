@@ -157,7 +157,8 @@ private:
     stream_room room_;
     control_place control_;
     io_pause pause_;
-    bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
+    // The I/O thread's: no sender looks at it once the socket has closed its end.
+    bool is_finished_ = false;
     form form_ = form::as_queued;
     std::atomic<std::uint64_t> writes_{0};     // that moved octets; counted in turn
     std::unique_ptr<translation> translated_;  // where it translates, once there is a pipe

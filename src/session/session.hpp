@@ -64,7 +64,8 @@ struct session_environment : connection_environment {
     std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
     std::string address;   // without its scheme
     bool is_connecting = false;
-    std::shared_ptr<standing> permission;  // asked for each connection; null: nothing rules the endpoint
+    // Asked for each connection; null: nothing rules the endpoint.
+    std::shared_ptr<standing> permission;
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;
 
@@ -218,8 +219,10 @@ private:
     void end() noexcept;
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
-    void count_break() const noexcept;
     void note_break(const std::string &words) const noexcept;
+    void note_departure(counter why, const std::string &words, bool was_established) const noexcept;
+    void count_own_end() const noexcept;
+    counter counter_of_own_end() const noexcept;
     std::string words_of_break() const;
     void emit_failed_handshake(std::string words, error why) noexcept;
 
@@ -229,6 +232,7 @@ private:
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
     std::unique_ptr<authentication> question_;  // about the peer of the connection
+    std::shared_ptr<permit> permit_;            // of that peer, once it has one
     std::unique_ptr<parting> parting_;          // of the last one that has said last words
     dialing dialing_;                           // of connecting sessions
     /// The waits of one that ends.

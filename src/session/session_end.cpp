@@ -104,6 +104,21 @@ void session::on_parting_time() noexcept {
             now + std::exchange(waits.parting_look, std::min(2 * waits.parting_look, last_parting_look)));
 }
 
+/// Why this side ends a connection.
+counter session::counter_of_own_end() const noexcept {
+    if (asked_.stopped() == why_stopped::disconnected)
+        return counter::disconnects_unbind;
+    return pipe_ && pipe_->was_taken_over() ? counter::disconnects_handover : counter::disconnects_local;
+}
+
+/// Whoever a socket has closed itself from is no news.
+void session::count_own_end() const noexcept {
+    const counter why = counter_of_own_end();
+    environment_->count(why);
+    if (why != counter::disconnects_local)
+        note_departure(why, {}, true);
+}
+
 /// A connection whose pipe the socket closed is over. A socket that closed the pipe of this
 /// connection alone (it refused the peer) still wants its endpoint connected; but where peers do
 /// not speak ZMTP it is the application that has closed it.
@@ -116,7 +131,7 @@ void session::end_pipe() noexcept {
     if (!let_go(&session::end_pipe))
         return;
     if (connection_) {
-        environment_->count(counter::disconnects_local);
+        count_own_end();
         environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), {}, error::none,
                            names_for_event());
     }
@@ -132,7 +147,7 @@ void session::end() noexcept {
         return;
     const std::shared_ptr<session> self = shared_from_this();
     if (connection_ && connection_->is_established())
-        environment_->count(counter::disconnects_local);
+        count_own_end();
     if (const int descriptor = dialing_.descriptor(); descriptor >= 0)
         environment_->emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
     dialing_.end();

@@ -150,8 +150,9 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     const std::size_t wanted = form.room_for_small(std::min(in.size(), batch)) + longest_head;
     const std::size_t room = std::min(wanted, batch - std::min(batch, before) + uncopied_from + longest_head);
     if (copied_.size() < before + room) {
+        // Exactly that: release() gives more than two batches back.
         if (before + room > batch)
-            copied_.reserve(before + room);  // exactly that: release() gives more than two batches back
+            copied_.reserve(before + room);
         copied_.resize(before + room);
     }
     std::uint64_t messages = 0;

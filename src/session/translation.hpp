@@ -129,8 +129,9 @@ private:
     chunk_pool &pool_;
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
-    std::size_t spare_ =
-        0;  // octets at its end that are of no frame; they stay, since a vector that grows clears what it adds
+    // Octets at its end that are of no frame; they stay, since a vector that grows clears what it
+    // adds.
+    std::size_t spare_ = 0;
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets
@@ -142,7 +143,8 @@ private:
     const framing *form_ = nullptr;  // whose cover it is
     body_cover how_{};               // for what is left of it
     bool in_message_ = false;
-    std::vector<mark> marks_;          // of messages that are here, in order, and of some that have gone
+    // One each of the messages that are here, in order, and of some that have gone.
+    std::vector<mark> marks_;
     std::uint64_t octets_gone_ = 0;    // out, since the beginning
     std::uint64_t messages_gone_ = 0;  // up to where the marks begin
 };

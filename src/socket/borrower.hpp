@@ -103,7 +103,7 @@ public:
             tell_unarmed(pipe);
         }
         if (std::exchange(has_lost_, false))
-            std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached; });
+            std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached(); });
         size_ = 0;
         listed_ = nullptr;
         offer_.is_out = false;

@@ -74,7 +74,8 @@ public:
     error over_at_once(time_point deadline) noexcept;
     struct arming {
         error failure = error::none;
-        bool may_sleep = true;  // else an attempt comes first, always while a call is short of memory
+        // Else an attempt comes first, always while a call is short of memory.
+        bool may_sleep = true;
     };
     /// Lists what to sleep on, and says that it is slept on. disarm() has to follow, at once when
     /// nobody may sleep.

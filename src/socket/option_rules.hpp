@@ -21,13 +21,13 @@ namespace zlink::option_rules {
 // ---- The rules ----------------------------------------------------------------------------------
 
 enum class access { read_write, write_only };
-constexpr int most_int = std::numeric_limits<int>::max();
+constexpr int largest_int = std::numeric_limits<int>::max();
 
 /// An int within limits.
 struct number_rule {
     int settings::*field;
     int least;
-    int most = most_int;
+    int most = largest_int;
 };
 
 /// An int that means yes or no.

@@ -162,10 +162,14 @@ error set_trust_system(settings &s, option_value value) {
 
 /// It stands in a line of a request: nothing in it may end that line.
 error set_origin(settings &s, option_value value) {
-    if (!std::ranges::all_of(value, [](std::uint8_t octet) { return octet >= ' ' && octet < 0x7f; }))
+    if (!ws_is_built ||
+        !std::ranges::all_of(value, [](std::uint8_t octet) { return octet >= ' ' && octet < 0x7f; }))
         return error::invalid;
     s.web_origin = as_text(value);
     return error::none;
+}
+error get_origin(const settings &s, void *out, std::size_t *size) {
+    return ws_is_built ? write_text(s.web_origin, out, size) : error::invalid;
 }
 
 constexpr std::size_t curve_key_size = curve_secret_key::octets;
@@ -430,7 +434,7 @@ constexpr option_row table[] = {
     {ZMQ_SOCKS_PROXY, every_type, text_rule{&s::socks_proxy, no_limit, when_empty::clear}},
     {ZMQ_SOCKS_USERNAME, every_type, text_rule{&s::socks_username, 255, when_empty::clear, false}},
     {ZMQ_SOCKS_PASSWORD, every_type, text_rule{&s::socks_password, 255, when_empty::clear, false}},
-    {ZMQ_WS_ORIGIN, every_type, special_rule{set_origin, get_text<&s::web_origin>}},
+    {ZMQ_WS_ORIGIN, every_type, special_rule{set_origin, get_origin}},
     {ZLINK_SOCKET_NAME, every_type, text_rule{&s::socket_name, 64, when_empty::clear, false, false}},
     {ZMQ_METADATA, every_type, special_rule{set_metadata, nullptr}},
 

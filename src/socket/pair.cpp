@@ -38,7 +38,7 @@ public:
         if (peer_ == &pipe)
             peer_ = nullptr;
         outgoing_.detach(pipe);
-        pipe.slot.is_ending = true;
+        pipe.slot.note_ending();
         const bool waits_for_its_turn = !incoming_.has(pipe);
         two_way_pattern::on_closed(pipe);
         if (waits_for_its_turn && !has_message(pipe))

@@ -29,7 +29,8 @@ struct outgoing {
     bool more = false;
     block *owner = nullptr;
     bool is_constant = false;
-    bool is_lent = false;  // the application's own memory: it waits to hear when the body has gone out
+    // The application's own memory: it waits to hear when the body has gone out.
+    bool is_lent = false;
 };
 
 /// Whether a frame's body goes with its owner; `threshold`: of the pipe, or of a fan-out.

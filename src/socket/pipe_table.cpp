@@ -15,7 +15,7 @@ error pipe_table::process_commands() noexcept {
     if (around_.leases.size() == 0)
         pipes_.resize(live_);  // no call of the application's still looks at a frame
     taken_.clear();
-    is_taking_in_ = true;
+    intake_ = intake::going_on;
     has_news_ = true;
     const bool is_all = around_.inbox.take(taken_);
     const bool looks = std::exchange(must_rescan_pipes_, false) || !is_all;
@@ -30,14 +30,15 @@ error pipe_table::process_commands() noexcept {
     }
     if (__builtin_expect(looks, 0))
         rescan_pipes();
-    keep_untaken();
+    if (__builtin_expect(intake_ == intake::short_of_memory, 0))
+        keep_untaken();
     taken_.clear();
-    is_taking_in_ = false;
+    intake_ = intake::none;
     if (std::exchange(goes_on_, false))
         go_on();
-    if (stop_requested_.load(std::memory_order_relaxed))
-        is_stopped_ = true;
-    return is_stopped_ ? error::terminated : error::none;
+    if (phase_ == phase::open && is_stop_requested())
+        phase_ = phase::stopped;
+    return phase_ == phase::open ? error::none : error::terminated;
 }
 
 /// Leaves the command without its pipe, but for one that is still to be attached.
@@ -48,7 +49,7 @@ void pipe_table::perform(mailbox::command &what) {
             what.pipe.reset();
         return;
     }
-    if (!what.pipe || !what.pipe->slot.is_attached)
+    if (!what.pipe || !what.pipe->slot.is_attached())
         return;
     switch (what.kind) {
     case readable:
@@ -58,7 +59,7 @@ void pipe_table::perform(mailbox::command &what) {
         pattern_->on_writable(*what.pipe);
         break;
     case closed:
-        if (!what.pipe->slot.is_ending)
+        if (!what.pipe->slot.is_ending())
             pattern_->on_closed(*what.pipe);
         break;
     case drain_awaited:
@@ -81,7 +82,7 @@ void pipe_table::rescan_pipes_later() noexcept {
 
 /// Lets the pattern go on when all commands are taken in. An empty one brings the next call here.
 void pipe_table::go_on_later() noexcept {
-    if (!std::exchange(goes_on_, true) && !is_taking_in_)
+    if (!std::exchange(goes_on_, true) && intake_ == intake::none)
         post_look_again();
 }
 
@@ -102,9 +103,9 @@ void pipe_table::rescan_pipes() noexcept {
         pipe.answer_drain();
         try {
             pattern_->on_readable(pipe);
-            if (pipe.slot.is_attached)
+            if (pipe.slot.is_attached())
                 pattern_->on_writable(pipe);
-            if (pipe.slot.is_attached && pipe.is_peer_closed() && !pipe.slot.is_ending)
+            if (pipe.slot.is_attached() && pipe.is_peer_closed() && !pipe.slot.is_ending())
                 pattern_->on_closed(pipe);
         } catch (...) {
             rescan_pipes_later();
@@ -117,15 +118,13 @@ bool pipe_table::try_take_in(const mailbox::command &what) noexcept {
         take_in(what.pipe, what.is_local);
         return true;
     } catch (...) {
-        has_untaken_ = true;
+        intake_ = intake::short_of_memory;
         return false;
     }
 }
 
 /// Keeps the pipes that memory was too short to attach for the next call.
 void pipe_table::keep_untaken() noexcept {
-    if (!has_untaken_)
-        return;
     std::erase_if(taken_, [](const mailbox::command &what) {
         return what.kind != mailbox::command_kind::attach || !what.pipe;
     });
@@ -139,8 +138,7 @@ void pipe_table::keep_untaken() noexcept {
                 turn_away(*what.pipe);
         }
     }
-    has_untaken_ = !untaken_.empty();
-    if (has_untaken_)
+    if (!untaken_.empty())
         post_look_again();
 }
 
@@ -159,7 +157,7 @@ void pipe_table::turn_away(pipe_end &pipe) noexcept {
 }
 
 void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
-    if (is_closed_) {
+    if (is_closed()) {
         turn_away(*pipe);
         return;
     }
@@ -172,7 +170,7 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
         pipe->slot.attach_number = ++attach_count_;  // before others see the pipe
         pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
     }
-    pipe->slot.is_attached = true;
+    pipe->slot.note_attached();
     if (pipe->other_kind() == end_kind::socket && around_.blocking.may_spin())
         pipe->stand_off();
     pipe->set_pace(&around_.sending);
@@ -184,9 +182,9 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
         throw;
     }
     // It may have been asked for credit, or closed, before anybody here knew of it.
-    if (pipe->slot.is_attached)
+    if (pipe->slot.is_attached())
         pipe->answer_drain();
-    if (!pipe->slot.is_attached || !pipe->is_peer_closed() || pipe->slot.is_ending)
+    if (!pipe->slot.is_attached() || !pipe->is_peer_closed() || pipe->slot.is_ending())
         return;
     try {
         pattern_->on_closed(*pipe);
@@ -199,7 +197,7 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
 void pipe_table::drop(pipe_end &pipe, gone how) noexcept {
     input_.set({});
     output_.set({});
-    pipe.slot.is_attached = false;
+    pipe.slot.note_gone();
     around_.leases.forget(pipe);
     std::lock_guard guard(in_use_);
     const counters::move counted(around_.counts);
@@ -251,6 +249,7 @@ void pipe_table::count_lost(pipe_end &pipe) noexcept {
     const pipe_end::lost_messages lost = pipe.take_lost();
     around_.counts.add(counter::dropped_unread, lost.unread);
     around_.counts.add(counter::dropped_peer_gone, lost.untaken);
+    around_.counts.add(counter::dropped_unwanted, pipe.slot.read_in_vain);
 }
 
 void pipe_table::add_to(stats &traffic, stats &counted) const noexcept {
@@ -259,8 +258,11 @@ void pipe_table::add_to(stats &traffic, stats &counted) const noexcept {
     traffic.peers += live_;
     traffic.highest_out.keep_most(highest_of_gone_out_);
     traffic.highest_in.keep_most(highest_of_gone_in_);
-    for (const pipe_end_ptr &pipe : live())
+    for (const pipe_end_ptr &pipe : live()) {
         add_traffic_of(*pipe, traffic);
+        const bool leads_out = pipe->other_kind() == end_kind::connection && pipe->slot.endpoint;
+        ++traffic.peers_over[leads_out ? transport_of(*pipe->slot.endpoint) : transport_inproc];
+    }
 }
 
 void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
@@ -286,7 +288,7 @@ void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
 }
 
 void pipe_table::finished(pipe_end &pipe) noexcept {
-    if (!pipe.slot.is_attached)
+    if (!pipe.slot.is_attached())
         return;
     drop(pipe);
     pipe.close(around_.options.linger_ms);
@@ -384,7 +386,8 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
         pipe_end &pipe = *pipes_[i];
         if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint || pipe.is_closed())
             continue;
-        const bool is_kept = what == unread_input::kept || pipe.is_peer_closed();  // that one's last words
+        // that one's last words
+        const bool is_kept = what == unread_input::kept || pipe.is_peer_closed();
         if (!is_kept || !read_to_the_end(pipe)) {
             end_pipe(pipe);
         }
@@ -402,14 +405,14 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
 /// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought
 /// is still to be read. False when there is no memory.
 bool pipe_table::read_to_the_end(pipe_end &pipe) noexcept {
+    pipe.read_on();
     try {
-        if (!pipe.slot.is_ending)
+        if (!pipe.slot.is_ending())
             pattern_->on_closed(pipe);
     } catch (...) {
         return false;
     }
-    pipe.read_on();
-    pipe.close(around_.options.linger_ms);
+    pipe.close(around_.options.linger_ms);  // if there was nothing to read, it is closed already
     return true;
 }
 
@@ -419,7 +422,7 @@ void pipe_table::request_stop() noexcept {
 }
 
 void pipe_table::close() noexcept {
-    is_closed_ = true;
+    phase_ = phase::closed;
     while (live_ > 0) {
         pipe_end &pipe = *pipes_[live_ - 1];
         end_pipe(pipe);
@@ -467,7 +470,8 @@ error pipe_table::enter_beside() noexcept {
 }
 
 void pipe_table::export_level() noexcept {
-    is_exported_ = true;
+    if (level_ == level::unseen)
+        level_ = level::exported;
     borrower::return_all(live());
     around_.inbox.keep_signalling(around_.blocking);
 }

@@ -91,11 +91,11 @@ public:
     error enter(bool &has_news) noexcept {
         leave_direct_input();
         leave_direct_output();
-        has_news = has_commands() || is_stopped_;
+        has_news = has_commands() || phase_ != phase::open;
         return __builtin_expect(has_news, 0) ? process_commands() : error::none;
     }
     error take_commands() noexcept {
-        if (__builtin_expect(has_commands() || is_stopped_, 0))
+        if (__builtin_expect(has_commands() || phase_ != phase::open, 0))
             return process_commands();
         return error::none;
     }
@@ -105,7 +105,8 @@ public:
 
     // ---- the direct ways ----
 
-    direct_input &input() noexcept { return input_; }     // as the pattern said after the last receive
+    // as the pattern said after the last receive
+    direct_input &input() noexcept { return input_; }
     direct_output &output() noexcept { return output_; }  // as it said after the last send
     const direct_input &input() const noexcept { return input_; }
     const direct_output &output() const noexcept { return output_; }
@@ -127,18 +128,18 @@ public:
     /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases
     /// go back.
     void export_level() noexcept;
-    bool is_exported() const noexcept { return is_exported_; }
-    /// By itself, which says only that there is something to look at. By another descriptor it is
-    /// up for what other threads say alone.
-    void tell_changes() noexcept { tells_changes_ = true; }
-    bool tells_changes() const noexcept { return tells_changes_; }
+    bool is_exported() const noexcept { return level_ != level::unseen; }
+    /// By itself, behind export_level(), which says only that there is something to look at. By
+    /// another descriptor it is up for what other threads say alone.
+    void tell_changes() noexcept { level_ = level::told_changes; }
+    bool tells_changes() const noexcept { return level_ == level::told_changes; }
     /// Does enter() in calls that say nothing of what is there: whoever waits on ZMQ_FD must still
     /// hear of what they take in.
     error enter_beside() noexcept;
     /// No pipe tells of what the application itself has just changed, and none is armed for what
     /// follows: it is to look at the events.
     void raise_exported() noexcept {
-        if (tells_changes_)
+        if (tells_changes())
             post_look_again();
     }
     /// Whether commands were taken in since the last call: the level was up.
@@ -151,7 +152,7 @@ public:
     bool is_stop_requested() const noexcept { return stop_requested_.load(std::memory_order_relaxed); }
     /// Ends all pipes; what was sent lingers.
     void close() noexcept;
-    bool is_closed() const noexcept { return is_closed_; }
+    bool is_closed() const noexcept { return phase_ == phase::closed; }
 
     // ---- for the pattern ----
 
@@ -179,6 +180,22 @@ private:
     void go_on() noexcept;
     void rescan_pipes() noexcept;
     enum class gone { for_good, to_come_again };
+    enum class intake : std::uint8_t {
+        none,
+        going_on,
+        short_of_memory  // and going on: pipes are left to be attached
+    };
+    enum class phase : std::uint8_t {
+        open,
+        stopped,  // every call fails
+        closed    // there are no more
+    };
+    /// Those who look at the mailbox's level outside of a call.
+    enum class level : std::uint8_t {
+        unseen,
+        exported,
+        told_changes  // of the application's own, too
+    };
     void drop(pipe_end &pipe, gone how = gone::for_good) noexcept;
     static void add_traffic_of(const pipe_end &pipe, stats &to) noexcept;
     void count_gone(const pipe_end &pipe) noexcept;  // under the lock
@@ -189,7 +206,8 @@ private:
     pattern *pattern_ = nullptr;
     direct_input input_;
     direct_output output_;
-    mutable std::mutex in_use_;  // held to change what is in use, and by other threads to look at it
+    // held to change what is in use, and by other threads to look at it
+    mutable std::mutex in_use_;
     std::vector<pipe_end_ptr>
         pipes_;  // in use below live_; behind that finished, kept for frames still looked at
     std::size_t live_ = 0;
@@ -198,15 +216,14 @@ private:
     std::uint32_t attach_count_ = 0;
     std::vector<mailbox::command> taken_;    // scratch of process_commands()
     std::vector<mailbox::command> untaken_;  // pipes that memory was too short to attach
-    bool must_rescan_pipes_ = false;         // with the next commands
-    bool goes_on_ = false;                   // the pattern, with the next commands
-    bool is_taking_in_ = false;
-    bool has_untaken_ = false;  // pipes are left to be attached
-    bool is_exported_ = false;
-    bool tells_changes_ = false;
+    intake intake_ = intake::none;           // of commands
+    level level_ = level::unseen;
+    phase phase_ = phase::open;
+    // Independent: the pipes and the pattern are looked at with the next commands each for itself,
+    // and news stands until it is asked for.
+    bool must_rescan_pipes_ = false;
+    bool goes_on_ = false;   // the pattern
     bool has_news_ = false;  // for take_news()
-    bool is_stopped_ = false;
-    bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};
 };
 

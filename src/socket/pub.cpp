@@ -19,6 +19,7 @@
 #include "pipe/rotation.hpp"
 #include "socket/pattern.hpp"
 #include "socket/subscriptions.hpp"
+#include "socket/upstream_message.hpp"
 #include "socket/upstream_news.hpp"
 
 namespace zlink {
@@ -60,7 +61,8 @@ public:
     error receive(frame_view &out) override;
     bool has_input() override { return !news_.is_empty(); }
     bool drops() const noexcept override { return !options_.xpub_nodrop; }
-    bool has_output() override { return true; }  // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
+    // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
+    bool has_output() override { return true; }
     bool arm(bool for_input, bool for_output) override;
 
     error subscribe(byte_span topic) override;
@@ -116,7 +118,7 @@ private:
     void take_frame(pipe_end &pipe, const frame_view &frame);
     void take_news(pipe_end &pipe, std::uint8_t kind) noexcept;
     void add_message_frame(pipe_end &pipe, const frame_view &frame);
-    void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
+    void change(pipe_end &pipe, const frame_view &frame);
     void tell(pipe_end &pipe, upstream_news::notice what);
     bool withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept;
     bool withdraw_subscription(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept;
@@ -145,11 +147,14 @@ private:
     frame_view frame_;             // read and not yet acted on, when has_frame_: memory was short
     bool has_frame_ = false;
     peer_number next_number_ = 1;
-    bool is_sending_ = false;
-    bool is_blocked_ = false;        // the last send found a receiver without room (ZMQ_XPUB_NODROP)
-    bool is_in_upstream_ = false;    // between the frames of a message from upstream
-    bool may_subscribe_ = true;      // whether the next frame of that message may be a subscription
-    bool is_behind_frames_ = false;  // what is told of is a frame of that message, and not the first
+    upstream_message upstream_;  // that is read
+
+    enum class sending : std::uint8_t {
+        nothing,
+        message,  // between its frames
+        blocked   // nothing: the last send found a receiver without room (ZMQ_XPUB_NODROP)
+    };
+    sending sending_ = sending::nothing;
 };
 
 // ---- pipes ----
@@ -180,7 +185,7 @@ void publisher::detach(pipe_end &pipe) noexcept {
 void publisher::on_closed(pipe_end &pipe) {
     if (!peers_.has(pipe))
         return;
-    pipe.slot.is_ending = true;
+    pipe.slot.note_ending();
     peers_.detach(pipe);
     turns_.activate(pipe);
     bool is_read = false;
@@ -260,7 +265,7 @@ void publisher::read_upstream() {
         } else if (result == turn_end::has_more) {
             if (!reading_)
                 turns_.pass();
-        } else if (pipe->slot.is_ending) {
+        } else if (pipe->slot.is_ending()) {
             end(*pipe);
         } else {
             turns_.park_current();
@@ -296,7 +301,8 @@ void publisher::drop_cut_message() noexcept {
     const auto dropped = static_cast<std::uint32_t>(news_.drop_cut_message());
     reading_->slot.unread_frames -= dropped;
     reading_ = nullptr;
-    has_frame_ = is_in_upstream_ = false;
+    has_frame_ = false;
+    upstream_.cut();
 }
 
 /// Acts on the next frame, which stays for the next time when memory is short. False when there is
@@ -315,7 +321,7 @@ bool publisher::read_frame(pipe_end &pipe) {
     }
     take_frame(pipe, frame_);
     has_frame_ = false;
-    if (!is_in_upstream_)
+    if (!upstream_.is_inside())
         reading_ = nullptr;
     return true;
 }
@@ -347,25 +353,19 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         // The subscriptions of a lost peer stand until its pipe ends: messages wait there for its
         // next connection.
         if (frame.size > 0 && frame.data[0] <= in_band::subscribe)
-            change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
+            change(pipe, frame);
         else if (frame.size > 0)
             take_news(pipe, frame.data[0]);
         return;
     }
-    const bool is_first = !is_in_upstream_;
-    is_behind_frames_ = !is_first;
-    const bool is_change =
-        (is_first || may_subscribe_) && frame.size > 0 && frame.data[0] <= in_band::subscribe;
+    const bool is_change = upstream_.may_subscribe() && frame.size > 0 && frame.data[0] <= in_band::subscribe;
     if (is_change)
-        change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
+        change(pipe, frame);
     else if (has_news_)
         add_message_frame(pipe, frame);
-    is_in_upstream_ = frame.has_more();
-    is_behind_frames_ = false;
-    if (!is_in_upstream_)
+    upstream_.pass(frame.has_more(), !options_.only_first_subscribe || is_change);
+    if (!upstream_.is_inside())
         news_.end_message();
-    if (is_first)
-        may_subscribe_ = !options_.only_first_subscribe || is_change;
 }
 
 /// A peer has come, or gone. The next one gets what waits for it, and hears that this may not be
@@ -384,12 +384,16 @@ void publisher::add_message_frame(pipe_end &pipe, const frame_view &frame) {
 }
 
 /// When it throws, a subscription has not begun.
-void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info) {
-    if (pipe.slot.is_ending)  // all its subscriptions end at once
+void publisher::change(pipe_end &pipe, const frame_view &frame) {
+    if (pipe.slot.is_ending())  // all its subscriptions end at once
         return;
     subscriptions &those = is_manual() ? requested_ : subscriptions_;
-    upstream_news::notice what{.is_subscribe = is_subscribe, .topic = topic, .info = info};
-    if (!is_subscribe) {
+    const byte_span topic = frame.body().subspan(1);
+    upstream_news::notice what{.is_subscribe = frame.data[0] == in_band::subscribe,
+                               .topic = topic,
+                               .info = frame.info,
+                               .is_in_message = !frame.is_command() && upstream_.is_inside()};
+    if (!what.is_subscribe) {
         const subscriptions::removal result = those.remove(topic, pipe);
         what.is_repeated = result == subscriptions::removal::unknown;
         what.was_on = true;
@@ -426,7 +430,6 @@ void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
     if (!has_news_ || (news_.notices() > most_unread_notices && !withdraw_answered(pipe, what)))
         return;
     what.peer = is_per_peer() ? number_of(pipe) : 0;
-    what.is_in_message = is_behind_frames_;
     news_.add_notice(what);
 }
 
@@ -473,25 +476,27 @@ void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic
 // ---- downstream ----
 
 error publisher::send(const outgoing &frame) {
-    if (!is_sending_) {
+    if (sending_ != sending::message) {
         choose_receivers(frame.body);
-        is_blocked_ = options_.xpub_nodrop && !peers_.have_room();
-        if (__builtin_expect(is_blocked_, 0))
+        if (__builtin_expect(options_.xpub_nodrop && !peers_.have_room(), 0)) {
+            sending_ = sending::blocked;
             return error::again;
+        }
+        sending_ = sending::nothing;
         last_requester_ = options_.xpub_manual_last_value ? nullptr : last_requester_;
     }
     if (const error e = peers_.write(frame.body, frame.more, frame.owner,
                                      travels_by_reference(frame, peers_.reference_threshold()));
         failed(e))
         return e;
-    is_sending_ = frame.more;
+    sending_ = frame.more ? sending::message : sending::nothing;
     return error::none;
 }
 
 /// A peer that has no others beside it.
 direct_way publisher::direct_output() noexcept {
     pipe_end *only = peers_.only();
-    if (!only || is_sending_ || is_manual() || options_.invert_matching)
+    if (!only || sending_ == sending::message || is_manual() || options_.invert_matching)
         return {};
     return {only, {}, subscriptions_.has_match({}) ? nullptr : this};
 }
@@ -531,7 +536,7 @@ error publisher::receive(frame_view &out) {
 bool publisher::arm(bool for_input, bool for_output) {
     if (for_input && has_input())
         return true;
-    if (for_output && !is_blocked_)
+    if (for_output && sending_ != sending::blocked)
         return true;
     if (for_output)
         peers_.arm_full();

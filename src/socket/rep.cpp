@@ -14,7 +14,8 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t octets_like_a_frame = 128;  // to copy so many costs as much as to look at a frame
+// to copy so many costs as much as to look at a frame
+constexpr std::size_t octets_like_a_frame = 128;
 
 class rep final : public plain_pattern {
 public:
@@ -48,14 +49,16 @@ public:
 
 private:
     enum class stage {
-        ready,     // between requests
-        envelope,  // some frames of an envelope are kept: memory was short, or it was enough for one call
+        ready,  // between requests
+        // some frames of an envelope are kept: memory was short, or it was enough for one call
+        envelope,
         reading,   // the envelope is kept, frames of the body follow
         replying,  // the request is read, nothing of the reply is written
-        writing,   // some frames of the reply are written, or dropped
+        writing,   // some frames of the reply are written, or its peer has gone
+        dropping,  // the peer had no room for the reply, of which frames follow
     };
 
-    bool is_replying() const noexcept { return stage_ == stage::replying || stage_ == stage::writing; }
+    bool is_replying() const noexcept { return stage_ >= stage::replying; }
     bool reach_body();
     void begin_envelope() noexcept;
     void keep(const frame_view &frame);
@@ -63,11 +66,10 @@ private:
     void stop_replying_to(pipe_end &pipe) noexcept {
         if (origin_ != &pipe)
             return;
-        if (stage_ == stage::writing)
-            host_.count_drop(counter::dropped_peer_gone);
         pipe.roll_back();
         origin_ = nullptr;
     }
+    void end_reply() noexcept;
 
     void forget_envelope() noexcept;
 
@@ -111,7 +113,7 @@ bool rep::reach_body() {
         if (frame.size > 0)
             continue;
         pipe_end *from = requests_.last();
-        origin_ = from->slot.is_ending ? nullptr : from;
+        origin_ = from->slot.is_ending() ? nullptr : from;
         stage_ = stage::reading;
         return true;
     }
@@ -161,28 +163,33 @@ error rep::send(const outgoing &frame) {
             return e;
         }
     }
-    stage_ = stage::writing;
-    if (!frame.more) {
-        if (origin_)
-            origin_->publish();
-        origin_ = nullptr;
-        stage_ = stage::ready;
-        forget_envelope();
-    }
+    if (stage_ == stage::replying)
+        stage_ = stage::writing;
+    if (!frame.more)
+        end_reply();
     return error::none;
+}
+
+/// Counts a reply whose peer has gone: once it is whole, as with the other types.
+void rep::end_reply() noexcept {
+    if (origin_)
+        std::exchange(origin_, nullptr)->publish();
+    else if (stage_ == stage::writing)
+        host_.count_drop(counter::dropped_peer_gone);
+    stage_ = stage::ready;
+    forget_envelope();
 }
 
 /// Writes the envelope back. A reply that its peer has no room for goes nowhere: REP never waits to
 /// send.
 error rep::begin_reply() noexcept {
-    if (!origin_) {
-        host_.count_drop(counter::dropped_peer_gone);
+    if (!origin_)
         return error::none;
-    }
     if (!origin_->has_credit()) {
         origin_->note_drop();
         host_.tell_slow(*origin_);
         origin_ = nullptr;
+        stage_ = stage::dropping;
         return error::none;
     }
     frame_header header;

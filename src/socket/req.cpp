@@ -71,7 +71,8 @@ private:
     pipe_end *asked_ = nullptr;  // who may reply; null: anybody
     std::uint32_t request_id_;
     bool is_correlated_ = false;  // the request under way carries its id
-    bool passes_over_ = false;    // the frames behind the one read last, if there are more of its message
+    // The frames behind the one read last, if there are more of its message.
+    bool passes_over_ = false;
 };
 
 error req::send(const outgoing &frame) {

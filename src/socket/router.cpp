@@ -117,9 +117,9 @@ void router::unlist(pipe_end &pipe) noexcept {
     if (blocked_ == &pipe)
         blocked_ = nullptr;
     if (target_ == &pipe) {
-        host_.count_drop(counter::dropped_peer_gone);
         pipe.roll_back();
         target_ = nullptr;
+        sending_ = sending::message_that_lost_its_peer;
     }
 }
 
@@ -127,8 +127,10 @@ void router::unlist(pipe_end &pipe) noexcept {
 void router::take_over_from(pipe_end &old) {
     end_evicted();
     unlist(old);
+    old.note_taken_over();
     if (!is_holding_)
-        (void)incoming_.has_input(*this);  // where a poll has seen a message, the next receive finds one
+        // where a poll has seen a message, the next receive finds one
+        (void)incoming_.has_input(*this);
     evict(old);
 }
 
@@ -151,10 +153,24 @@ void router::evict(pipe_end &old) {
     finish(old);
 }
 
+void router::drop_early(pipe_end &pipe) noexcept {
+    const auto drops = [&](const early_message &what) {
+        if (what.pipe != &pipe)
+            return false;
+        pipe.slot.note_in_vain(what.frame);
+        return true;
+    };
+    if (drops(first_))
+        first_ = {};
+    std::erase_if(early_, drops);
+}
+
 void router::detach(pipe_end &pipe) noexcept {
     unlist(pipe);
-    if (is_holding_ && held_from_ == &pipe)
+    if (is_holding_ && held_from_ == &pipe) {
+        pipe.slot.note_in_vain(held_);
         is_holding_ = false;
+    }
     if (evicted_ == &pipe)
         evicted_ = nullptr;
     drop_early(pipe);
@@ -178,7 +194,7 @@ void router::on_closed(pipe_end &pipe) {
         }
     }
     unlist(pipe);
-    pipe.slot.is_ending = true;
+    pipe.slot.note_ending();
     if (is_early(pipe))
         return;
     if (is_holding_ && held_from_ == &pipe)
@@ -246,7 +262,7 @@ void router::rename(pipe_end &pipe, std::string_view announced) noexcept {
     const auto at = peers_.find(id);
     const bool is_listed = at != peers_.end() && at->second == &pipe;
     if (pipe.slot.is_named_here || announced == id || (is_nameless && !id.empty() && id[0] == 0) ||
-        (!is_listed && !pipe.slot.is_ending))
+        (!is_listed && !pipe.slot.is_ending()))
         return;
     try {
         std::string fresh =
@@ -322,7 +338,7 @@ error router::send_address(const outgoing &frame) {
         pipe = nullptr;
     }
     target_ = pipe;
-    is_sending_ = true;
+    sending_ = sending::message;
     return error::none;
 }
 
@@ -335,7 +351,7 @@ void router::drop_for(pipe_end &pipe) noexcept {
 }
 
 direct_way router::direct_output() noexcept {
-    if (is_sending_ || peers_.size() != 1)
+    if (is_sending() || peers_.size() != 1)
         return {};
     const auto &[id, pipe] = *peers_.begin();
     return {pipe, as_bytes(id)};
@@ -343,7 +359,7 @@ direct_way router::direct_output() noexcept {
 
 void router::resume_output() noexcept {
     target_ = peers_.begin()->second;
-    is_sending_ = true;
+    sending_ = sending::message;
 }
 
 error router::send_body(const outgoing &frame) {
@@ -352,9 +368,17 @@ error router::send_body(const outgoing &frame) {
             return e;
         if (!frame.more)
             std::exchange(target_, nullptr)->publish();
+    } else if (__builtin_expect(sending_ == sending::message_that_lost_its_peer && !frame.more, 0)) {
+        count_lost_message();
     }
-    is_sending_ = frame.more;
+    if (!frame.more)
+        sending_ = sending::nothing;
     return error::none;
+}
+
+/// It is whole, and its peer went in the middle.
+[[gnu::noinline, gnu::cold]] void router::count_lost_message() noexcept {
+    host_.count_drop(counter::dropped_peer_gone);
 }
 
 // ---- receiving ----
@@ -443,7 +467,7 @@ bool router::has_input() {
 
 bool router::has_output() {
     blocked_ = nullptr;  // whoever asks waits for any peer
-    return !waits_for_full() || is_sending_ || has_room();
+    return !waits_for_full() || is_sending() || has_room();
 }
 
 /// Whether what a sender waits for is there: a blocked send waits for its own peer alone.
@@ -469,7 +493,7 @@ void router::arm_output() noexcept {
 bool router::arm(bool for_input, bool for_output) {
     if (for_input && has_input())
         return true;
-    if (for_output && (!waits_for_full() || is_sending_))
+    if (for_output && (!waits_for_full() || is_sending()))
         return true;
     if (for_input)
         incoming_.arm();

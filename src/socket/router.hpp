@@ -35,7 +35,7 @@ public:
     void on_closed(pipe_end &pipe) override;
 
     error send(const outgoing &frame) override {
-        return is_sending_ ? send_body(frame) : send_address(frame);
+        return is_sending() ? send_body(frame) : send_address(frame);
     }
     error receive(frame_view &out) override;
     direct_way direct_input() noexcept override;
@@ -56,7 +56,8 @@ public:
 protected:
     bool is_anonymous(const pipe_end &pipe) const noexcept { return pipe.slot.routing_id.empty(); }
     std::string generate_id();
-    bool is_between_frames() const noexcept { return is_sending_; }
+    /// Between the address and the last frame.
+    bool is_sending() const noexcept { return sending_ != sending::nothing; }
     error send_address(const outgoing &frame);
     bool waits_for_full() const noexcept {
         return options_.slow_peer == slow_peer_rule::as_type ? options_.router_mandatory
@@ -64,11 +65,12 @@ protected:
     }
     void drop_for(pipe_end &pipe) noexcept;
     error send_body(const outgoing &frame);
+    void count_lost_message() noexcept;
     pipe_end *target() const noexcept { return target_; }
     /// Ends the message that is being sent, as if nobody took it.
     void give_up_message() noexcept {
         target_ = nullptr;
-        is_sending_ = false;
+        sending_ = sending::nothing;
     }
     /// Nothing goes to this peer any more, and of what it has sent nothing is received but the rest
     /// of a message.
@@ -82,6 +84,11 @@ private:
     static constexpr int notify_connect = 1;
     static constexpr int notify_disconnect = 2;
 
+    enum class sending : std::uint8_t {
+        nothing,
+        message,
+        message_that_lost_its_peer,  // and counts when it is whole
+    };
     /// A peer that came without a hello: the first frame of its first message has been read.
     struct early_message {
         pipe_end *pipe;
@@ -108,11 +115,7 @@ private:
         return std::any_of(early_.begin(), early_.end(),
                            [&](const early_message &e) { return e.pipe == &pipe; });
     }
-    void drop_early(pipe_end &pipe) noexcept {
-        if (first_.pipe == &pipe)
-            first_ = {};
-        std::erase_if(early_, [&](const early_message &e) { return e.pipe == &pipe; });
-    }
+    void drop_early(pipe_end &pipe) noexcept;
     void notify(pipe_end &pipe, int what) noexcept;
     void take_notice() noexcept;
 
@@ -131,11 +134,11 @@ private:
     }
 
     std::uint32_t next_id_;
-    std::unordered_map<std::string_view, pipe_end *, keyed_hash> peers_;  // keys lie in slot.routing_id
+    // Keys lie in slot.routing_id.
+    std::unordered_map<std::string_view, pipe_end *, keyed_hash> peers_;
 
-    // Sending. Between the address and the last frame `is_sending_`; with no target the frames are
-    // dropped.
-    bool is_sending_ = false;
+    // Sending. With no target the frames of a message are dropped.
+    sending sending_ = sending::nothing;
     pipe_end *target_ = nullptr;
     pipe_end *last_peer_ = nullptr;  // found last
     pipe_end *blocked_ = nullptr;    // the full one that made the last send wait

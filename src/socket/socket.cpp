@@ -24,7 +24,7 @@ namespace {
 /// A received body is referenced instead of copied from this size on, if it is not a small part of
 /// what it would pin.
 constexpr std::size_t referenced_from = 4096;
-constexpr std::size_t most_pinned_per_octet = 8;
+constexpr std::size_t most_octets_pinned_for_one = 8;
 
 /// The memory of a zmq_recv is offered to the connection from this size on.
 constexpr std::size_t offered_from = 128 * 1024;
@@ -59,7 +59,7 @@ error fill(message &out, const frame_view &frame) noexcept {
         return error::none;
     }
     const bool is_worth_it =
-        frame.size >= referenced_from && frame.size >= frame.owner_size / most_pinned_per_octet;
+        frame.size >= referenced_from && frame.size >= frame.owner_size / most_octets_pinned_for_one;
     if (frame.owner && is_worth_it) {
         out.init_shared(block_ref::share(frame.owner), frame.body());
         return error::none;
@@ -118,9 +118,9 @@ error socket::send(const outgoing &frame, int flags) {
         return e;
     error waited_for_peer = error::none;
     std::optional<room_wait> room;
-    const bool is_backlog_check_due = pipes_.size() == 1 && pipes_.first().is_backlog_check_due();
+    const bool is_backlog_check_due = pipes_.size() == 1 && pipes_.first().backlog().is_check_due();
     if (__builtin_expect(is_backlog_check_due, 0))
-        pipes_.first().begin_backlog_window();
+        pipes_.first().backlog().begin_window();
     if (__builtin_expect(is_backlog_check_due || frame.body.size() >= pipe_end::counted_in_octets_from, 0)) {
         const bool may_wait =
             !(flags & ZMQ_DONTWAIT) &&

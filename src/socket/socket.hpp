@@ -277,7 +277,8 @@ private:
     pipe_table pipes_;
     socket_wait wait_;
     std::unique_ptr<pattern> pattern_;  // goes before the pipes
-    level_pattern *levels_ = nullptr;   // the same, once ZLINK_EVENT_FD or ZLINK_ROOM_FD was asked for
+    // The pattern, too, once ZLINK_EVENT_FD or ZLINK_ROOM_FD was asked for.
+    level_pattern *levels_ = nullptr;
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
     bool limits_backlog_ = true;

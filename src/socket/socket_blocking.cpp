@@ -89,7 +89,7 @@ void socket::wait_for_room(room_wait &body) {
         error e = error::none;
         while (!failed(e) && items[0].ready == 0) {
             e = pipes_.take_commands();
-            if (failed(e) || body.is_claimed() || !body.pipe().slot.is_attached)
+            if (failed(e) || body.is_claimed() || !body.pipe().slot.is_attached())
                 break;
             e = wait.sleep_within_call(until);
         }

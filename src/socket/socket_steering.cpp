@@ -66,7 +66,7 @@ public:
         : pipe_(std::move(pipe)), before_(pipe_->outgoing()), waiting_(before_.under_way().messages) {}
 
     pipe_end &pipe() const noexcept { return *pipe_; }
-    bool is_gone() const noexcept { return !pipe_->slot.is_attached || pipe_->is_peer_closed(); }
+    bool is_gone() const noexcept { return !pipe_->slot.is_attached() || pipe_->is_peer_closed(); }
     void add_to(socket::drained &sum) const noexcept {
         const bool gone = is_gone();  // before what it has taken is looked at: it takes no more
         const passage now = pipe_->outgoing();

@@ -17,7 +17,8 @@ namespace {
 /// The number of pipes in which a thread that waits writes what is left in them.
 constexpr std::size_t most_pipes_flushed = 4;
 
-constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
+// Until memory that there was not is asked for again.
+constexpr std::chrono::milliseconds memory_look{1};
 
 }  // namespace
 
@@ -141,8 +142,9 @@ bool socket_wait::try_read_first() noexcept {
 bool socket_wait::spin_for_answer() noexcept {
     if (!spins_.rest().is_over(clock_) || spins_.take_skip(spin::answer))
         return false;
-    time_point last = clock_.now();
-    for (unsigned look = 1; look <= limit_of(spin::answer).looks; ++look) {
+    const time_point begin = clock_.now();
+    time_point last = begin;
+    for (unsigned look = 1; looks_for_answer(look, last - begin); ++look) {
         patience::pause(pauses_before_look(look));
         leases_.write_full();
         if (leases_.is_ready(blocking_) && leases_.read_all()) {

@@ -70,7 +70,7 @@ public:
         std::uint64_t near;  // octets
 
         std::uint64_t ahead() const noexcept {
-            return kind.is_large ? peer.large_under_way() : peer.about_under_way();
+            return kind.is_large ? peer.backlog().large_octets() : peer.backlog().about_octets();
         }
     };
     /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the
@@ -110,7 +110,7 @@ private:
     /// Ends the use of what is borrowed.
     void return_leases() noexcept {
         leases_.end([this](pipe_end &pipe) {
-            if (pipe.slot.is_attached)
+            if (pipe.slot.is_attached())
                 pipes_.look_for_input(pipe);
         });
     }

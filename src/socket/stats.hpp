@@ -5,12 +5,25 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <string_view>
 
 #include "core/counters.hpp"
+#include "core/schemes.hpp"
 #include "pipe/account.hpp"
 
 namespace zlink {
+
+/// The transports of pipes are numbered as their schemes are, with inproc behind them.
+constexpr std::size_t transport_inproc = std::size(known_schemes);
+constexpr std::size_t number_of_transports = transport_inproc + 1;
+constexpr std::size_t transport_of(std::string_view endpoint) noexcept {
+    const std::size_t end = endpoint.find("://");
+    const known_scheme *const found =
+        end == std::string_view::npos ? nullptr : find_scheme(endpoint.substr(0, end));
+    return found ? static_cast<std::size_t>(found - known_schemes) : transport_inproc;
+}
 
 struct stats {
     std::uint64_t &operator[](counter what) noexcept { return counts[static_cast<std::size_t>(what)]; }
@@ -29,6 +42,8 @@ struct stats {
         keep_highest(more);
         subscriptions += more.subscriptions;
         peers += more.peers;
+        for (std::size_t i = 0; i < number_of_transports; ++i)
+            peers_over[i] += more.peers_over[i];
         slow_peers += more.slow_peers;
         sockets += more.sockets;
     }
@@ -64,6 +79,8 @@ struct stats {
         take(queued_in.octets, part.queued_in.octets);
         take(subscriptions, part.subscriptions);
         take(peers, part.peers);
+        for (std::size_t i = 0; i < number_of_transports; ++i)
+            take(peers_over[i], part.peers_over[i]);
         take(slow_peers, part.slow_peers);
         take(sockets, part.sockets);
     }
@@ -79,9 +96,12 @@ struct stats {
     amount queued_in;    // came, and not taken by the application yet
     amount highest_out;  // the most that was seen to wait in one queue
     amount highest_in;
-    std::uint64_t subscriptions = 0;  // of a publisher: those of its peers, together; of a SUB: its own
-    std::uint64_t peers = 0;          // pipes: peers, and endpoints that are still to be connected
-    std::uint64_t slow_peers = 0;     // those that a mark leaves no room for
+    // A publisher has those of its peers, together; a SUB has its own.
+    std::uint64_t subscriptions = 0;
+    std::uint64_t peers = 0;  // pipes: peers, and endpoints that are still to be connected
+    // These are told by transport, too.
+    std::array<std::uint64_t, number_of_transports> peers_over{};
+    std::uint64_t slow_peers = 0;  // those that a mark leaves no room for
     std::uint64_t sockets = 0;
 };
 

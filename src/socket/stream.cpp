@@ -31,7 +31,7 @@ public:
         router::attach(pipe, is_local);
     }
     error send(const outgoing &frame) override {
-        return is_between_frames() ? send_octets(frame) : send_address(frame);
+        return is_sending() ? send_octets(frame) : send_address(frame);
     }
     /// Some of what is sent means more than its octets.
     direct_way direct_output() noexcept override { return {}; }
@@ -54,7 +54,8 @@ private:
     void end_connection() {
         pipe_end &pipe = *target();
         give_up_message();
-        pipe.close(-1);  // what was sent before goes out, unless the socket closes first, and does not linger
+        // All that was sent before goes out, unless the socket closes first, and does not linger.
+        pipe.close(-1);
         dismiss(pipe);
     }
 };

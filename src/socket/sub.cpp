@@ -16,6 +16,7 @@
 #include "pipe/fan_out.hpp"
 #include "pipe/in_band.hpp"
 #include "socket/pattern.hpp"
+#include "socket/upstream_message.hpp"
 
 namespace zlink {
 
@@ -76,7 +77,7 @@ private:
     }
     bool wants_all() const noexcept { return !options_.invert_matching && set_->matches({}); }
     error change(bool is_subscribe, byte_span topic);
-    error send_to_all(const outgoing &frame) noexcept;
+    error send_to_all(const outgoing &frame, bool changes) noexcept;
 
     settings &options_;
     pattern_host &host_;
@@ -84,9 +85,9 @@ private:
     fair_queue incoming_;
     fan_out publishers_;
     const bool is_sub_;
-    bool is_sending_ = false;     // between the frames of a message upstream
-    bool may_subscribe_ = false;  // whether the next frame of that message may be a subscription
-    bool passes_over_ = false;    // the frames behind the one read last, if there are more of its message
+    upstream_message upstream_;  // that is sent
+    // the frames behind the one read last, if there are more of its message
+    bool passes_over_ = false;
 };
 
 bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_band::subscribe; }
@@ -116,8 +117,9 @@ void subscriber::attach(const pipe_end_ptr &pipe, bool) {
 /// Changes the set and tells all publishers. Repeated subscriptions go out too: an XPUB may want to
 /// see each.
 error subscriber::change(bool is_subscribe, byte_span topic) {
-    std::vector<std::uint8_t> command(1, is_subscribe ? in_band::subscribe : in_band::cancel);
-    command.insert(command.end(), topic.begin(), topic.end());
+    std::vector<std::uint8_t> command(1 + topic.size());
+    command.front() = is_subscribe ? in_band::subscribe : in_band::cancel;
+    std::ranges::copy(topic, command.begin() + 1);
     error result = error::none;
     set_->with_lock([&](subscription_set::topics &topics) {
         if (is_subscribe)
@@ -147,8 +149,8 @@ error subscriber::change(bool is_subscribe, byte_span topic) {
 error subscriber::send(const outgoing &frame) {
     if (is_sub_)
         return error::not_supported;
-    const bool is_first = !is_sending_;
-    const bool changes = (is_first || may_subscribe_) && is_change(frame.body);
+    const bool is_first = !upstream_.is_inside();
+    const bool changes = upstream_.may_subscribe() && is_change(frame.body);
     if (is_first && changes && !frame.more)
         return change(frame.body[0] == in_band::subscribe, frame.body.subspan(1));
     if (is_first) {
@@ -163,23 +165,21 @@ error subscriber::send(const outgoing &frame) {
             const bool is_subscribe = frame.body[0] == in_band::subscribe;
             if (is_subscribe)
                 topics.add(topic);
-            e = send_to_all(frame);
+            e = send_to_all(frame, changes);
             if (is_subscribe == failed(e))
                 topics.remove(topic);
         });
     } else {
-        e = send_to_all(frame);
+        e = send_to_all(frame, changes);
     }
-    if (!failed(e) && is_first)
-        may_subscribe_ = !options_.only_first_subscribe || changes;
     return e;
 }
 
-error subscriber::send_to_all(const outgoing &frame) noexcept {
+error subscriber::send_to_all(const outgoing &frame, bool changes) noexcept {
     const error e = publishers_.write(frame.body, frame.more, frame.owner,
                                       travels_by_reference(frame, publishers_.reference_threshold()));
     if (!failed(e))
-        is_sending_ = frame.more;
+        upstream_.pass(frame.more, !options_.only_first_subscribe || changes);
     return e;
 }
 

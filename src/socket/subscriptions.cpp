@@ -13,7 +13,7 @@ namespace {
 // A list is kept of a pipe that has at most a sixteenth of all subscriptions, or few.
 constexpr std::size_t listed_divisor = 16;
 constexpr std::size_t few_topics = 64;
-constexpr std::size_t most_outdated = 16;  // beyond as many as there are topics
+constexpr std::size_t most_pipes_outdated = 16;  // beyond as many as there are topics
 }  // namespace
 
 subscriptions::addition subscriptions::add(byte_span topic, pipe_end &pipe) {
@@ -71,7 +71,7 @@ void subscriptions::list(std::uint32_t number, byte_span topic) noexcept {
         return;
     try {
         m.is_listed = m.topics <= std::max(few_topics, all_ / listed_divisor);
-        if (m.is_listed && m.own.size() >= 2 * m.topics + most_outdated)
+        if (m.is_listed && m.own.size() >= 2 * m.topics + most_pipes_outdated)
             shorten_list(number);
         if (m.is_listed)
             m.own.add(topic);

@@ -173,7 +173,8 @@ private:
     private:
         static constexpr std::size_t long_topic = 255;
 
-        std::string octets_;  // of each its length, in an octet or in that and eight more, and the topic
+        // For each its length, in an octet or in that and eight more, and the topic.
+        std::string octets_;
         std::size_t size_ = 0;
     };
     struct member {

@@ -43,8 +43,8 @@ public:
     struct notice {
         bool is_subscribe = false;
         byte_span topic;
-        bool is_repeated =
-            false;  // it changes nothing: the peer had subscribed to the topic before, or not at all
+        // It changes nothing: the peer had subscribed to the topic before, or not at all.
+        bool is_repeated = false;
         bool was_on = false;   // somebody subscribed to the topic before it
         peer_number peer = 0;  // where nobody will ask for this peer's notices: 0
         peer_info *info = nullptr;
@@ -121,7 +121,8 @@ private:
         links in_order, alike, by_peer;
         bool is_subscribe = false;
         bool is_repeated = false;
-        bool is_promised = false;   // as good as read: it is the rest of the message that is being read
+        // It is as good as read: it is the rest of the message that is being read.
+        bool is_promised = false;
         std::uint64_t message = 0;  // which of those from upstream it came in; 0: none
     };
     struct subject {
@@ -151,7 +152,8 @@ private:
     chain<&item::in_order> all_;
     chain<&item::in_order> message_;  // that is not all there
     item *taken_ = nullptr;           // the one given out last
-    std::unordered_map<std::string_view, std::unique_ptr<subject>, keyed_hash> subjects_;  // keys lie there
+    // Keys lie there.
+    std::unordered_map<std::string_view, std::unique_ptr<subject>, keyed_hash> subjects_;
     std::map<peers_key, chain<&item::by_peer>> by_peer_;
     std::size_t notices_ = 0;
     std::size_t frames_ = 0;

@@ -38,9 +38,9 @@ error parse(const std::string &text, local_address &out) {
         reason::leave("there is no name behind the @");
         return error::invalid;
     }
-    if (constexpr std::size_t most = sizeof out.address.sun_path - 1; text.size() > most) {
+    if (constexpr std::size_t most_octets = sizeof out.address.sun_path - 1; text.size() > most_octets) {
         reason::leave("of the " + std::to_string(text.size()) + " octets of this name a local socket takes " +
-                      std::to_string(most));
+                      std::to_string(most_octets));
         return error::name_too_long;
     }
     out.address.sun_family = AF_UNIX;

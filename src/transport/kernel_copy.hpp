@@ -54,7 +54,8 @@ constexpr std::size_t octets_to_write_alone(std::size_t in_front, std::size_t bl
 }
 /// Octets before a body that are little more than its header.
 inline constexpr std::size_t most_octets_in_front = 64;
-inline constexpr std::size_t placed_from = 128 * 1024;  // octets of a body, or of a write, that are worth it
+// Octets of a body, or of a write, that are worth it.
+inline constexpr std::size_t placed_from = 128 * 1024;
 /// Octets from which on a slow copy costs more than whatever a write in parts may cost.
 inline constexpr std::size_t always_placed_from = 2 * 1024 * 1024;
 
@@ -82,19 +83,20 @@ constexpr std::size_t blocks_to_place(copy_speed speed) noexcept {
 /// early then, and the copy is not what takes the time.
 class placement {
 public:
-    bool is_due() const noexcept { return interruptions_ < many; }
+    bool is_due() const noexcept { return interruptions_ < points_of_many; }
     /// A frame whose speed varies was written.
     void note(bool was_interrupted) noexcept {
         if (was_interrupted)
-            interruptions_ = std::min(interruptions_ + worth, most);
+            interruptions_ = std::min(interruptions_ + points_of_one, most_points);
         else if (interruptions_ > 0)
             --interruptions_;
     }
 
 private:
-    // Many is more than one write in five. Where the processor is shared, it is one in two to four;
-    // elsewhere one in fifty, and with 4 MiB one in ten.
-    static constexpr int worth = 4, many = 8, most = 16;
+    // Each interruption is worth some points, and each write without takes one away. Many are made
+    // by more than one write in five that is interrupted. Where the processor is shared, it is one
+    // in two to four; elsewhere one in fifty, and with 4 MiB one in ten.
+    static constexpr int points_of_one = 4, points_of_many = 8, most_points = 16;
 
     int interruptions_ = 0;
 };

@@ -44,7 +44,7 @@ void local_tcp::follow_bodies(int descriptor) noexcept {
 
 void fit_send_buffer(batching &sizes, int send_buffer) noexcept {
     if (send_buffer >= 0 && send_buffer < send_buffer_of_a_packet)
-        limit_writes(sizes, std::max(static_cast<std::size_t>(send_buffer), least_send_buffer));
+        limit_writes(sizes, std::max(static_cast<std::size_t>(send_buffer), least_octets_of_send_buffer));
 }
 
 }  // namespace zlink

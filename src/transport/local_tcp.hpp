@@ -76,7 +76,8 @@ private:
 /// less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms for
 /// another before it acknowledges it, and this side has no room for one.
 inline constexpr int send_buffer_of_a_packet = 34 * 1024;
-inline constexpr std::size_t least_send_buffer = 2048;  // less than half of the least that the system makes
+// Less than half of the least that the system makes.
+inline constexpr std::size_t least_octets_of_send_buffer = 2048;
 
 /// The sizes of a tcp connection whose socket has set ZMQ_SNDBUF, or -1.
 void fit_send_buffer(batching &sizes, int send_buffer) noexcept;

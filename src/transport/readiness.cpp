@@ -58,6 +58,13 @@ struct readiness::registration {
         bool is_write;
     };
 
+    /// Whether the descriptor is registered for room.
+    enum class room_watch : std::uint8_t {
+        none,
+        quiet,
+        waited_for  // lately
+    };
+
     registration(asio_loop &io, readiness_events &owner)
         : loop(io), descriptor(io.context().get_executor()), events(&owner) {}
 
@@ -71,7 +78,7 @@ struct readiness::registration {
     }
 
     void wait_writable() noexcept {
-        is_registered_for_room = has_waited_writable = true;
+        room = room_watch::waited_for;
         wait(true);
         if (!quiet_timer)
             quiet_timer = loop.make_timer([this] { on_quiet(); });
@@ -80,9 +87,10 @@ struct readiness::registration {
     }
 
     void on_quiet() noexcept {
-        if (!descriptor.is_open() || !is_registered_for_room)
+        if (!descriptor.is_open() || room == room_watch::none)
             return;
-        if (std::exchange(has_waited_writable, is_write_pending))
+        if (std::exchange(room, is_write_pending ? room_watch::waited_for : room_watch::quiet) ==
+            room_watch::waited_for)
             quiet_timer->expires_at(loop.now() + quiet_after);
         else
             forget_writable();
@@ -95,8 +103,9 @@ struct readiness::registration {
         descriptor.assign(fd, ec);
         if (ec)
             ::shutdown(fd, SHUT_RDWR);  // the next read ends the connection
-        is_registered_for_room = false;
-        has_lost_read = is_read_pending;  // its handler, which runs next, waits again in the same memory
+        room = room_watch::none;
+        // its handler, which runs next, waits again in the same memory
+        has_lost_read = is_read_pending;
     }
 
     asio_loop &loop;
@@ -106,11 +115,12 @@ struct readiness::registration {
     unsigned generation = 0;
     wait_memory write_memory;
     [[no_unique_address]] wait_memory read_memory;  // its padding holds the flags
+    // Facts of two waits. Each is under way or not; one for input is lost when the descriptor is
+    // registered afresh, until its handler runs.
     bool is_read_pending = false;
     bool is_write_pending = false;
-    bool is_registered_for_room = false;
-    bool has_waited_writable = false;  // lately
     bool has_lost_read = false;
+    room_watch room = room_watch::none;
     std::unique_ptr<timer> quiet_timer;
 };
 
@@ -171,7 +181,8 @@ bool readiness::lease_out() noexcept {
         return false;
     ++r.generation;
     r.descriptor.release();
-    r.is_read_pending = r.is_write_pending = r.is_registered_for_room = r.has_lost_read = false;
+    r.is_read_pending = r.is_write_pending = r.has_lost_read = false;
+    r.room = registration::room_watch::none;
     return true;
 }
 

@@ -18,9 +18,11 @@ namespace zlink {
 namespace {
 
 constexpr std::uint64_t octets_worth_a_ring = 1024 * 1024;
-constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
-constexpr std::size_t most_octets_unshown = 32 * 1024;         // until the other side sees it
-constexpr int most_bells = 64;                                 // at once; the smallest buffer holds six
+// octets until it is known to accept no ring
+constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;
+constexpr std::size_t most_octets_unshown = 32 * 1024;  // until the other side sees it
+// at once; the smallest buffer holds six
+constexpr int most_bells = 64;
 constexpr int most_takes = 64;  // in one read: the other side may add octets one by one
 
 io_result send_bell(int socket) noexcept {
@@ -131,7 +133,7 @@ error ring_output::wait_for_room(int socket) noexcept {
 // ---- in ----
 
 io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
-    if (is_shared_)
+    if (ring_is_ != in_use::no)
         return read_ring(socket, range_cursor(ranges));
     const io_result result = read_socket(socket, ranges);
     octets_ += result.octets;
@@ -140,7 +142,7 @@ io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
     const std::uint64_t bells = octets_ - ring_.beginning();
     if (bells > result.octets)
         return {0, error::protocol};
-    is_shared_ = true;
+    ring_is_ = in_use::read;
     const std::size_t plain = result.octets - static_cast<std::size_t>(bells);
     range_cursor to(ranges);
     to.pass(plain);
@@ -174,7 +176,7 @@ io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
     std::size_t done = 0;
     int takes = 0;
     io_result nothing{0, error::again};
-    bool may_look = is_armed_;  // at the socket, once: it was waited for
+    in_use was = ring_is_;  // armed: the socket was waited for, and is looked at, once
     while (!to.is_at_end()) {
         const std::size_t found = ring_.available();
         if (found > ring_.capacity()) {
@@ -182,19 +184,19 @@ io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
             break;
         }
         if (found > 0) {
-            if (std::exchange(is_armed_, false) && ring_.disarm())
+            if (std::exchange(ring_is_, in_use::read) == in_use::armed && ring_.disarm())
                 (void)take_bells(socket, 1);
             done += ring_.take(to, found);
             give_back(socket);
             if (++takes == most_takes)
                 break;
-        } else if (!is_armed_) {
-            is_armed_ = true;
+        } else if (ring_is_ != in_use::armed) {
+            ring_is_ = in_use::armed;
             ring_.arm();
-        } else if (may_look && nothing.status == error::again) {
-            may_look = false;
+        } else if (was == in_use::armed && nothing.status == error::again) {
+            was = in_use::read;
             if (const io_result result = take_bells(socket, all_bells); result.octets > 0)
-                is_armed_ = false;
+                ring_is_ = in_use::read;
             else
                 nothing = result;
         } else {

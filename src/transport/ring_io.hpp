@@ -57,10 +57,16 @@ public:
     io_result read(int socket, std::span<const iovec> ranges) noexcept;
     /// Whether there may be octets that the socket does not show: after a read that filled its
     /// ranges.
-    bool may_hold_octets() const noexcept { return is_shared_ && !is_armed_; }
+    bool may_hold_octets() const noexcept { return ring_is_ == in_use::read; }
     bool brings_descriptors() const noexcept { return brings_descriptors_; }
 
 private:
+    enum class in_use : std::uint8_t {
+        no,
+        read,
+        armed  // it was empty, and the other side rings when it is not
+    };
+
     io_result read_socket(int socket, std::span<const iovec> ranges) noexcept;
     io_result take_bells(int socket, std::size_t most) noexcept;
     io_result read_ring(int socket, range_cursor to) noexcept;
@@ -69,8 +75,7 @@ private:
     std::uint64_t octets_ = 0;  // read from the socket before the ring was used
     bool may_accept_;           // and was not offered one yet
     const bool brings_descriptors_;
-    bool is_shared_ = false;
-    bool is_armed_ = false;  // the ring was empty, and the other side rings when it is not
+    in_use ring_is_ = in_use::no;
     shared_ring ring_;
 };
 

@@ -38,7 +38,7 @@ constinit rings_of_process rings;
 #endif
 
 bool is_possible(std::size_t capacity) noexcept {
-    return std::has_single_bit(capacity) && capacity >= least_shared_memory && capacity <= most_shared_memory;
+    return std::has_single_bit(capacity) && capacity >= least_octets_shared && capacity <= most_octets_shared;
 }
 
 /// A file beyond the limit of the process would be answered by a signal that ends it.
@@ -50,7 +50,8 @@ bool may_make_file(std::size_t size) noexcept {
 int make_file() noexcept {
     constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     const int file = ::memfd_create("zlink-ring", flags | MFD_NOEXEC_SEAL);
-    return file < 0 && errno == EINVAL ? ::memfd_create("zlink-ring", flags) : file;  // before Linux 6.3
+    // Before Linux 6.3.
+    return file < 0 && errno == EINVAL ? ::memfd_create("zlink-ring", flags) : file;
 }
 }  // namespace
 

@@ -125,7 +125,7 @@ void socket_listener::listen_on() noexcept {
 }
 
 void socket_listener::on_readable() noexcept {
-    for (int i = 0; i < most_accepted_per_round; ++i)
+    for (int i = 0; i < most_connections_per_round; ++i)
         if (!accept_one())
             return;
     ready_.wait_readable();

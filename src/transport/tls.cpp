@@ -45,7 +45,8 @@ public:
     void start(accept_handler handler) noexcept override {
         parts_->owners = std::move(handler);
         accepting_->start([this](stream_maker below, error failure) {
-            const std::shared_ptr<parts> its = parts_;  // the owner may destroy this object in its call
+            // The owner may destroy this object in its call.
+            const std::shared_ptr<parts> its = parts_;
             stream_maker accepted;
             if (below)
                 try {
@@ -186,7 +187,8 @@ public:
             if (const error e = tls_contexts::make(tls_context::role::server, options, {}, contexts);
                 failed(e))
                 return e;
-            std::string doubts = reason::take();  // of its certificate; a failure of tcp has another reason
+            // They are of its certificate; a failure of tcp has another reason.
+            std::string doubts = reason::take();
             std::unique_ptr<listener> accepting;
             if (const error e = tcp().make_listener(address, options, knobs, io, accepting); failed(e))
                 return e;
@@ -205,7 +207,8 @@ private:
 }  // namespace
 
 const transport &tls() noexcept {
-    static constexpr tls_transport instance("tls");  // never destroyed: I/O threads may outlive main()
+    // Never destroyed: I/O threads may outlive main().
+    static constexpr tls_transport instance("tls");
     return instance;
 }
 

@@ -171,7 +171,8 @@ void tls_context::set_up_resumption() noexcept {
         SSL_CTX_sess_set_new_cb(shared_.get(), keep_ticket);
         return;
     }
-    static constexpr unsigned char nobody_else[] = "zlink";  // OpenSSL wants one where clients are verified
+    // OpenSSL wants one where clients are verified.
+    static constexpr unsigned char nobody_else[] = "zlink";
     (void)SSL_CTX_set_session_id_context(shared_.get(), nobody_else, sizeof nobody_else);
     SSL_CTX_set_session_cache_mode(shared_.get(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(shared_.get(), 1);

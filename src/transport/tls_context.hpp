@@ -31,9 +31,11 @@ class tls_context;
 struct tls_notes {
     const tls_context *context = nullptr;
     std::string words;  // why the peer's certificate is not accepted
-    unsigned steps =
-        0;  // of its state machine: each message of a handshake, new keys and tickets too, makes some
-    bool has_alerted = false;                              // the peer, with what ends the connection
+    // Steps of its state machine: each message of a handshake, new keys and tickets too, makes
+    // some.
+    unsigned steps = 0;
+    // The peer, with what ends the connection.
+    bool has_alerted = false;
     std::time_t resumable_until = resumption_limit::none;  // known when the handshake is over
 };
 

@@ -65,7 +65,8 @@ private:
     error read_file(const std::string &path, std::string &out);
 
     std::shared_ptr<const kept_files> kept_;
-    std::shared_ptr<std::vector<watched>> watched_;  // the same for copies, which are made when all is read
+    // They are for copies, too, which are made when all is read.
+    std::shared_ptr<std::vector<watched>> watched_;
     std::time_t lists_end_ = resumption_limit::none;
 };
 

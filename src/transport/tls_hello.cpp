@@ -22,7 +22,8 @@ constexpr std::size_t most_octets_awaited =
 
 /// With its header. 0: OpenSSL refuses it by the header alone.
 std::size_t size_of_record(const std::uint8_t *header) noexcept {
-    if ((header[0] & 0x80) && header[2] == SSL2_MT_CLIENT_HELLO)  // as SSL 2 had it: OpenSSL still reads one
+    // SSL 2 had it so: OpenSSL still reads one.
+    if ((header[0] & 0x80) && header[2] == SSL2_MT_CLIENT_HELLO)
         return 2u + (get_u16(header) & 0x7fff);
     const std::size_t length = get_u16(header + 3);
     return header[1] == SSL3_VERSION_MAJOR && length <= most_octets_awaited ? record_header_size + length : 0;

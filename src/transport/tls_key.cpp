@@ -27,7 +27,8 @@ namespace {
 using key_maker_ptr = std::unique_ptr<EVP_PKEY_CTX, openssl_delete<EVP_PKEY_CTX_free>>;
 using object_ptr = std::unique_ptr<ASN1_OBJECT, openssl_delete<ASN1_OBJECT_free>>;
 using locked_ptr = std::unique_ptr<X509_SIG, openssl_delete<X509_SIG_free>>;
-using opened_ptr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, openssl_delete<PKCS8_PRIV_KEY_INFO_free>>;  // wipes
+// Wipes.
+using opened_ptr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, openssl_delete<PKCS8_PRIV_KEY_INFO_free>>;
 
 // ---- elements of DER ----
 
@@ -41,7 +42,8 @@ bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVER
     const int how =
         from.empty() ? 0x80
                      : ASN1_get_object(&at, &size, &found_tag, &found_kind, static_cast<long>(from.size()));
-    if ((how & 0x80) || (how & 1) || found_tag != tag || found_kind != kind)  // damaged, or of unknown length
+    // Damaged, or of unknown length.
+    if ((how & 0x80) || (how & 1) || found_tag != tag || found_kind != kind)
         return false;
     if (((how & V_ASN1_CONSTRUCTED) != 0) != is_of_elements)
         return false;
@@ -174,7 +176,8 @@ EVP_PKEY *key_in(const PKCS8_PRIV_KEY_INFO *opened) {
     case NID_ED448: {
         int type = V_ASN1_UNDEF;
         X509_ALGOR_get0(nullptr, &type, nullptr, algorithm);
-        return type == V_ASN1_UNDEF && take(der, V_ASN1_OCTET_STRING, secret)  // RFC 8410, 3: no parameters
+        // RFC 8410, 3: no parameters.
+        return type == V_ASN1_UNDEF && take(der, V_ASN1_OCTET_STRING, secret)
                    ? EVP_PKEY_new_raw_private_key(number, nullptr, secret.data(), secret.size())
                    : nullptr;
     }

@@ -51,7 +51,8 @@ void say_farewell() noexcept {
         here.of_application.put_back();
         OPENSSL_thread_stop();
     }
-    here.at = nullptr;  // who comes once more, from another's end of the thread, is to be asked here again
+    // Whoever comes once more, from another's end of the thread, is to be asked here again.
+    here.at = nullptr;
 }
 constinit thread_local end_of_thread::duty farewell{&say_farewell};
 
@@ -140,7 +141,8 @@ void tls_section::end() noexcept {
     here.is_waited_for = false;
     const time_point until = platform::steady_clock().now() + longest_wait;
     for (gate &each : gates) {
-        const bool is_inside_itself = here.depth > 0 && here.at == &each;  // from a handler of a signal
+        // From a handler of a signal.
+        const bool is_inside_itself = here.depth > 0 && here.at == &each;
         if (!is_inside_itself)
             wait_at(each, until);
     }

@@ -1,7 +1,7 @@
 // A stream inside TLS, over another stream. See tls_stream.hpp.
 //
 // Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading;
-//      writing; leasing; waits; names.
+//      writing. Its waits, and whom it is from, are in tls_stream_waits.cpp.
 #include "transport/tls_stream.hpp"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 
 #include "memory/spare_memory.hpp"
 #include "transport/range_cursor.hpp"
-#include "transport/tls_proof.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
 
@@ -20,11 +19,12 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t most_octets_in_record = SSL3_RT_MAX_PLAIN_LENGTH;
-constexpr std::size_t records_at_once = 4;             // before they are handed on, in one turn
-constexpr std::size_t most_octets_in_write = 1 << 20;  // octets of a write, whatever the inner stream takes
-constexpr std::uint64_t records_of_a_key = 1 << 23;    // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
+constexpr std::size_t records_at_once = 4;  // before they are handed on, in one turn
+// octets of a write, whatever the inner stream takes
+constexpr std::size_t most_octets_in_write = 1 << 20;
+constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
-static_assert(spare_memory::most_gathered == most_octets_in_record);
+static_assert(spare_memory::most_octets_gathered == most_octets_in_record);
 
 /// The octets that stand next, up to a full record: where it is, or gathered in memory of the
 /// thread. Where there is none for that it is less.
@@ -75,7 +75,8 @@ struct tls_octets {
 
     /// Null when memory is short.
     static BIO *make(tls_stream &self) noexcept {
-        static BIO_METHOD *const method = make_method();  // never freed: I/O threads may outlive main()
+        // never freed: I/O threads may outlive main()
+        static BIO_METHOD *const method = make_method();
         BIO *const bio = method ? BIO_new(method) : nullptr;
         if (bio) {
             BIO_set_data(bio, &self);
@@ -375,8 +376,9 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         if (!is_input_likely_ && !to.is_at_end() && !holds_more())
             break;
     }
-    if (!to.is_at_end())  // else who reads may go on in the same turn, with what is left of the work
-        work_left_ = most_work_at_once;
+    // else who reads may go on in the same turn, with what is left of the work
+    if (!to.is_at_end())
+        work_left_ = most_records_at_once;
     if (narrow_left_ > 0)
         widen_after(octets);
     // Why there is no more is something to read, too.
@@ -422,7 +424,8 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     if (failed(write_failure_))
         return {0, write_failure_};
     if (waiting() > 0)
-        return {0, error::again};  // and half a message about keys is of no matter before there is room
+        // and half a message about keys is of no matter before there is room
+        return {0, error::again};
     std::size_t octets = 0;
     // The last octet of the write before is a record already. It was told to be unwritten, so that
     // the caller offers it once more, and is left out here.
@@ -531,149 +534,5 @@ bool tls_stream::is_flushed() const noexcept {
     const std::lock_guard turn(turn_);
     return waiting() == 0 && !failed(write_failure_);
 }
-
-// ---- leasing ----
-
-/// The waits on the loop end with it: who has the lease waits for the descriptor by itself, and
-/// nobody else may be woken by it.
-bool tls_stream::lease_out() noexcept {
-    if (!is_open_ || failed(failure_) || !bytes_->lease_out())
-        return false;
-    is_leased_ = true;
-    wants_readable_ = wants_writable_ = awaits_input_to_write_ = false;
-    report_.cancel();
-    return true;
-}
-
-/// Records that the borrower has left here go out, or are waited for, on the loop from now on.
-error tls_stream::take_back() noexcept {
-    const std::lock_guard turn(turn_);
-    if (const error e = bytes_->take_back(); failed(e))
-        return e;
-    is_leased_ = false;
-    flush();
-    return error::none;
-}
-
-// ---- waits ----
-
-/// No descriptor shows what has been read already, nor a failure: that is told by a call of the
-/// loop's, and never from in here.
-void tls_stream::wait_readable() noexcept {
-    wants_readable_ = true;
-    if (failed(failure_) || holds_input_)
-        report_.schedule();
-    else if (!is_open_)
-        queue_step();  // a client that has nothing to say begins here
-    else
-        bytes_->wait_readable();
-}
-
-/// If half a message about keys has come, OpenSSL has to read the rest before it writes: the wait
-/// is for input first, and then for room.
-void tls_stream::wait_writable() noexcept {
-    wants_writable_ = true;
-    if (failed(failure_) || failed(write_failure_) || (awaits_input_ && arriving_.hold_one()))
-        report_.schedule();
-    else if (!is_open_ || (awaits_input_to_write_ = awaits_input_))
-        bytes_->wait_readable();
-    else
-        bytes_->wait_writable();
-}
-
-/// One input may be what a writer needs and what a reader waits for, The writer goes on to wait for
-/// room; the reader is told, last of all, for it may destroy this object.
-void tls_stream::on_stream_readable() noexcept {
-    if (is_open_) {
-        if (std::exchange(awaits_input_to_write_, false) && wants_writable_)
-            bytes_->wait_writable();
-        if (std::exchange(wants_readable_, false))
-            events_->on_stream_readable();
-        return;
-    }
-    queue_step();
-}
-
-/// A step of the handshake.
-void tls_stream::run_costly() noexcept {
-    if (shake_hands() == error::again)
-        bytes_->wait_readable();
-    else
-        report();
-}
-
-void tls_stream::on_stream_writable() noexcept {
-    {
-        const std::lock_guard turn(turn_);
-        flush();
-        if (waiting() > 0 || !is_open_)
-            return;
-    }
-    // Also where nobody asked: who waits for the end has to know.
-    wants_writable_ = false;
-    events_->on_stream_writable();
-}
-
-/// The owner may destroy this object in its call.
-void tls_stream::report() noexcept {
-    report_.cancel();
-    const bool is_readable = std::exchange(wants_readable_, false);
-    if (wants_writable_ && (is_flushed() || failed(failure_) || failed(write_failure_))) {
-        wants_writable_ = false;
-        if ((wants_readable_ = is_readable))
-            report_.schedule();
-        events_->on_stream_writable();
-    } else if (is_readable) {
-        events_->on_stream_readable();
-    }
-}
-
-// ---- names ----
-
-std::string tls_stream::reason() const {
-    const std::lock_guard turn(turn_);
-    return notes_.words;
-}
-
-/// Null where there is none that was verified. Inside a section.
-X509 *tls_stream::verified_certificate() const noexcept {
-    return tls_ && !tls_section::is_over() && (SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER)
-               ? SSL_get0_peer_certificate(tls_.get())
-               : nullptr;
-}
-
-std::string tls_stream::user_id() const {
-    const tls_section inside;
-    X509 *const certificate = verified_certificate();
-    return certificate ? whole_subject_of(certificate) : std::string();
-}
-
-const char *tls_stream::tls_version() const noexcept { return is_open_ ? version_ : ""; }
-
-/// Also of a session that was resumed: the certificate is the one that was verified in the whole
-/// handshake.
-error tls_stream::introduce(std::optional<credentials> &out) noexcept {
-    if (!context_->has_peers_judged())
-        return error::none;
-    const tls_section inside;
-    X509 *const certificate = verified_certificate();
-    if (!certificate)
-        return tls_section::is_over() ? error::terminated : from_errno(ENOKEY);
-    try {
-        std::vector<std::string> items;
-        const char *unused = nullptr;
-        if (const error e = prove(certificate, items, unused); failed(e))
-            return e;
-        out = credentials{"TLS", {}};
-        for (const std::string &item : items)
-            out->items.emplace_back(item);
-        return error::none;
-    } catch (const std::bad_alloc &) {
-        return error::no_memory;
-    }
-}
-
-std::string tls_stream::local_endpoint() const { return as_tls_endpoint(bytes_->local_endpoint()); }
-std::string tls_stream::remote_endpoint() const { return as_tls_endpoint(bytes_->remote_endpoint()); }
 
 }  // namespace zlink

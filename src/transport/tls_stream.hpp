@@ -87,6 +87,12 @@ private:
     tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes);
     bool open() noexcept;
 
+    enum class wait_for_room : std::uint8_t {
+        none,
+        going_on,
+        behind_input  // that OpenSSL has to read before it writes
+    };
+
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
     void run_costly() noexcept override;
@@ -109,7 +115,7 @@ private:
     /// message. Of what follows each other without a pause: then the other connections of the loop
     /// go on, and this one after them. A message about keys, which costs about as much, ends a
     /// turn.
-    static constexpr int most_work_at_once = 16;
+    static constexpr int most_records_at_once = 16;
     /// Steps of OpenSSL's state machine, between two records for the application: some forty
     /// messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
@@ -150,30 +156,36 @@ private:
     stream_events *events_ = nullptr;
     deferred_call report_;
 
+    // The flags below are no states of one thing. They belong to who has the turn, to who reads,
+    // and to the loop, which may be three threads; and those of one of these are about what is
+    // written, what is read, and who waits.
+
     // For who has the turn.
     mutable tls_turn turn_;
     tls_notes notes_;
     tls_hello hello_;                              // a server's peer's
     std::unique_ptr<SSL, connection_closer> tls_;  // null before that has come
     tls_records arriving_;
-    std::vector<std::uint8_t> out_;      // records
-    std::size_t out_at_ = 0;             // of these, octets that the inner stream has taken
-    bool owes_octet_ = false;            // the last that became a record, to whoever writes
-    std::uint64_t records_ = 0;          // written with any key
-    std::size_t input_left_ = 0;         // octets, for the call under way
-    std::size_t vain_input_left_ = 0;    // until there is a record for the application
-    unsigned steps_before_ = 0;          // of OpenSSL's, when the call began
-    int work_left_ = most_work_at_once;  // before a read ends early
+    std::vector<std::uint8_t> out_;         // records
+    std::size_t out_at_ = 0;                // of these, octets that the inner stream has taken
+    bool owes_octet_ = false;               // the last that became a record, to whoever writes
+    std::uint64_t records_ = 0;             // written with any key
+    std::size_t input_left_ = 0;            // octets, for the call under way
+    std::size_t vain_input_left_ = 0;       // until there is a record for the application
+    unsigned steps_before_ = 0;             // of OpenSSL's, when the call began
+    int work_left_ = most_records_at_once;  // before a read ends early
     std::size_t narrow_left_ = most_octets_with_narrow_buffer;  // until a wide one
     std::optional<spoken> peer_speaks_;                         // by its first octets
-    error input_ = error::none;                                 // why the inner stream gave nothing last
+    // why the inner stream gave nothing last
+    error input_ = error::none;
     bool is_input_likely_ = false;  // the inner stream gave last what it was asked for
     bool is_finishing_ = false;     // the inner stream is to be told when all is written
 
     // Written by who has the turn.
     std::atomic<error> failure_{error::none};  // nothing can be read any more, nor written
     std::atomic<error> write_failure_{error::none};
-    std::atomic<bool> awaits_input_{false};  // before it can write: half a message about keys has come
+    // before it can write: half a message about keys has come
+    std::atomic<bool> awaits_input_{false};
 
     // State of the thread that reads.
     bool holds_input_ = false;  // of records that have arrived
@@ -184,8 +196,7 @@ private:
     const char *version_ = "";  // of TLS, as OpenSSL calls it; constant text
     bool is_leased_ = false;
     bool wants_readable_ = false;
-    bool wants_writable_ = false;
-    bool awaits_input_to_write_ = false;  // who waits to write: room comes after it
+    wait_for_room room_wait_ = wait_for_room::none;
 };
 
 }  // namespace zlink

@@ -60,7 +60,8 @@ system_ptr tls_system::read(tls_files &files) {
         if (!fresh->store_ || X509_STORE_set_default_paths(fresh->store_) != 1)
             return nullptr;
         found = fresh;
-        std::weak_ptr<const tls_system> spare(found);  // with what was there it goes without the lock
+        // With what was there it goes without the lock.
+        std::weak_ptr<const tls_system> spare(found);
         const std::lock_guard guard(last.mutex);
         last.system.swap(spare);
     }

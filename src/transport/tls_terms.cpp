@@ -16,7 +16,7 @@ namespace zlink {
 
 namespace {
 
-constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
+constexpr int least_security_level = 2;  // 112 bits: no RSA key below 2048, no SHA-1
 constexpr int most_certificates_between =
     8;  // certificates, of a chain: its own and one that is trusted are its ends
 
@@ -74,7 +74,7 @@ error set_terms(SSL_CTX *of, const settings &options) {
         return refuse("this OpenSSL has no TLS 1.3");
     if (SSL_CTX_get0_certificate(of))
         return refuse("OpenSSL's configuration (OPENSSL_CONF) has a certificate for everybody");
-    SSL_CTX_set_security_level(of, std::max(least_security, SSL_CTX_get_security_level(of)));
+    SSL_CTX_set_security_level(of, std::max(least_security_level, SSL_CTX_get_security_level(of)));
     SSL_CTX_set_verify(of, SSL_VERIFY_NONE, nullptr);
     SSL_CTX_set_verify_depth(of, most_certificates_between);
     (void)SSL_CTX_set0_verify_cert_store(of, nullptr);

@@ -14,9 +14,16 @@ batching transport::sizes(const tuning &knobs, const settings &options) const no
 }
 
 const transport *find_transport(std::string_view scheme) noexcept {
-    for (const transport *t : {&tcp(), &ipc(), &ws(),
+    for (const transport *t : {
+             &tcp(), &ipc(),
+#ifdef ZLINK_WITH_WS
+                 &ws(),
+#endif
 #ifdef ZLINK_WITH_TLS
-                               &tls(), &wss()
+                 &tls(),
+#endif
+#if defined(ZLINK_WITH_TLS) && defined(ZLINK_WITH_WS)
+                 &wss(),
 #endif
          })
         if (scheme == t->scheme())
@@ -26,7 +33,14 @@ const transport *find_transport(std::string_view scheme) noexcept {
 
 const transport *find_transport_inside_tls([[maybe_unused]] std::string_view scheme) noexcept {
 #ifdef ZLINK_WITH_TLS
-    for (const transport *t : {&tcp_inside_tls(), &ws_inside_tls(), &tls(), &wss()})
+    for (const transport *t : {
+             &tcp_inside_tls(),
+             &tls(),
+#ifdef ZLINK_WITH_WS
+             &ws_inside_tls(),
+             &wss(),
+#endif
+         })
         if (scheme == t->scheme())
             return t;
 #endif

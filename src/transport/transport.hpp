@@ -25,7 +25,8 @@ namespace zlink {
 struct io_result {
     std::size_t octets = 0;  // moved
     error status = error::
-        none;  // again, not with octets: not ready; connection_reset: end of stream; busy; or the errno
+        // Again, not with octets: not ready; connection_reset: end of stream; busy; or the errno.
+        none;
     bool is_end = false;  // of a stream that its peer has ended in good order
 };
 
@@ -162,7 +163,7 @@ using accept_handler = std::function<void(stream_maker accepted, error failure)>
 class listener {
 public:
     /// The most connections that it accepts in one round of its loop.
-    static constexpr int most_accepted_per_round = 64;
+    static constexpr int most_connections_per_round = 64;
 
     /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread
     /// if started, any thread otherwise.
@@ -217,7 +218,8 @@ const transport &ipc() noexcept;
 const transport &ws() noexcept;
 const transport &tls() noexcept;  // where it is built, and so is wss
 const transport &wss() noexcept;
-const transport &tcp_inside_tls() noexcept;  // as tls and wss, under the names that programs without TLS give
+// They do as tls and wss, under the names that programs without TLS give.
+const transport &tcp_inside_tls() noexcept;
 const transport &ws_inside_tls() noexcept;
 
 /// The transport of a scheme that is built (core/schemes.hpp); null when there is none.

@@ -34,21 +34,29 @@ public:
     enum class event_kind { start, octets, command, time, verdict, turn };
     struct event {
         event_kind kind;
-        byte_span bytes{};  // octets: what arrived; command: body of a command frame seen in traffic
-        time_point now{};   // time, and start; elsewhere what note_traffic() said last counts
+        // With octets: what arrived; command: body of a command frame seen in traffic.
+        byte_span bytes{};
+        time_point now{};  // time, and start; elsewhere what note_traffic() said last counts
         const zlink::verdict *answer = nullptr;  // verdict
         // turn: the time for what is costly has come
     };
 
     enum class action_kind {
         wait,  // nothing (more) to do now: write output(), read on, come back at deadline()
-        authenticate,  // find out who shown() is, and come back with a verdict. Nothing but that and `time` may come before it
-        costly,  // what comes next takes long: come back with a turn, when others have had theirs. Nothing but that and `time` may come before it
-        established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
-        subscribe,    // traffic: the peer subscribes to `topic`
-        cancel,       // traffic: the peer takes a subscription back
-        gap,          // traffic: the peer has lost `lost` messages for this side; 0 is an unknown number
-        close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
+        // Find out who shown() is, and come back with a verdict. Nothing but that and `time` may
+        // come before it.
+        authenticate,
+        // The next step takes long: come back with a turn, when others have had theirs. Nothing
+        // but that and `time` may come before it.
+        costly,
+        // Said once: the handshake is over, info() and framing() stand; what follows is traffic.
+        established,
+        subscribe,  // traffic: the peer subscribes to `topic`
+        cancel,     // traffic: the peer takes a subscription back
+        // In traffic: the peer has lost `lost` messages for this side; 0 is an unknown number.
+        gap,
+        // Write output() as far as it goes at once, then close; `failure` and `may_retry` say why.
+        close,
     };
     using failure_kind = zlink::failure_kind;
     struct action {
@@ -59,12 +67,15 @@ public:
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
         bool is_of_stranger = false;  // costly: the peer has proven nothing yet
-        bool takes_all =
-            false;  // established: the peer tells no subscriptions, and chooses from what it is sent
+        // With established: the peer tells no subscriptions, and chooses from what it is sent.
+        bool takes_all = false;
         std::chrono::nanoseconds round_trip{
-            -1};                          // traffic: the time that the peer took to answer, where it has
-        bool may_retry = true;            // false after ERROR: the same credentials will fail again (RFC 23)
-        bool is_short_of_memory = false;  // close: for want of it; what output() holds tells nothing of that
+            // In traffic: the time that the peer took to answer, where it has.
+            -1};
+        // False after ERROR: the same credentials will fail again (RFC 23).
+        bool may_retry = true;
+        // With close: for want of it; what output() holds tells nothing of that.
+        bool is_short_of_memory = false;
     };
 
     virtual ~conversation() { drop_output(); }

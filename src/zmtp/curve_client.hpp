@@ -12,9 +12,8 @@ namespace zlink::curve {
 
 class client final : public mechanism {
 public:
-    /// Both must outlive it.
-    client(const settings &options, const random_octets &random) noexcept
-        : options_(options), random_(random) {}
+    /// Both must outlive it. Throws bad_alloc.
+    client(const settings &options, const random_octets &random) : options_(options), random_(random) {}
 
     std::string_view name() const noexcept override { return "CURVE"; }
     bool as_server() const noexcept override { return false; }

@@ -15,6 +15,7 @@
 namespace zlink::curve {
 
 static_assert(crypto_box_BEFORENMBYTES == key_size);
+static_assert(crypto_scalarmult_BYTES == key_size && crypto_core_hsalsa20_OUTPUTBYTES == key_size);
 static_assert(crypto_secretbox_KEYBYTES == key_size);
 static_assert(crypto_secretbox_MACBYTES == box_overhead);
 static_assert(crypto_secretbox_NONCEBYTES == std::tuple_size_v<nonce>);
@@ -53,9 +54,14 @@ bool make_pair(const random_octets &from, curve_key &public_key, curve_secret_ke
     return from.draw(secret_key.data(), secret_key.size()) && derive_curve_public(secret_key, public_key);
 }
 
+// In two steps, as crypto_box_beforenm() does it: that one leaves the result of the first on the
+// stack.
 bool agree(byte_span own_secret, byte_span their_public, curve_secret_key &out) noexcept {
     ZLINK_INVARIANT(own_secret.size() == key_size && their_public.size() == key_size);
-    return begin_sodium() && crypto_box_beforenm(out.data(), their_public.data(), own_secret.data()) == 0;
+    static constexpr std::uint8_t zeros[crypto_core_hsalsa20_INPUTBYTES] = {};
+    if (!begin_sodium() || crypto_scalarmult(out.data(), own_secret.data(), their_public.data()) != 0)
+        return false;
+    return crypto_core_hsalsa20(out.data(), zeros, out.data(), nullptr) == 0;
 }
 
 // A box between two keys is a secret box with what they agree on.

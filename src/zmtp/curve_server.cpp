@@ -13,12 +13,11 @@ constexpr std::uint8_t version[version_size] = {1, 0};
 constexpr std::uint64_t nonce_of_ready = 1;
 
 /// A cookie: what this side does not keep of a connection until the client comes back.
-struct cookie_text {
-    std::uint8_t octets[2 * key_size];
-
-    ~cookie_text() { ::explicit_bzero(octets, sizeof octets); }
-    byte_span their_key() const noexcept { return byte_span(octets).first(key_size); }
-    byte_span own_secret() const noexcept { return byte_span(octets).subspan(key_size); }
+class cookie_text : public arena_octets<2 * key_size> {
+public:
+    byte_span octets() const noexcept { return {data(), size}; }
+    byte_span their_key() const noexcept { return octets().first(key_size); }
+    byte_span own_secret() const noexcept { return octets().subspan(key_size); }
 };
 
 }  // namespace
@@ -84,10 +83,10 @@ mechanism::outcome server::welcome(byte_span their_key, const curve_secret_key &
         return fail_without_random();
 
     cookie_text kept;
-    std::ranges::copy(byte_span(own_secret), std::ranges::copy(their_key, kept.octets).out);
+    std::ranges::copy(byte_span(own_secret), std::ranges::copy(their_key, kept.data()).out);
     std::uint8_t text[key_size + cookie_size];
     std::uint8_t *const cookie = std::ranges::copy(own_key, text).out;
-    seal(kept.octets, make_nonce(prefix::cookie, byte_span(cookie_nonce)), cookie_key_,
+    seal(kept.octets(), make_nonce(prefix::cookie, byte_span(cookie_nonce)), cookie_key_,
          std::ranges::copy(cookie_nonce, cookie).out);
 
     std::uint8_t data[welcome_size];
@@ -113,7 +112,7 @@ mechanism::outcome server::on_initiate(byte_span data) {
     auto session = std::make_unique<curve_session>();
     shown_.resize(cursor.remaining() - box_overhead);
     if (now() - welcomed_ > cookie_life ||
-        !open(cookie, make_nonce(prefix::cookie, cookie_nonce), cookie_key_, kept.octets) ||
+        !open(cookie, make_nonce(prefix::cookie, cookie_nonce), cookie_key_, kept.data()) ||
         !agree(kept.own_secret(), kept.their_key(), session->shared) ||
         !open(cursor.rest(), make_nonce(prefix::initiate, last_received_), session->shared, shown_.data()))
         return fail(protocol_errors::cryptographic);

@@ -20,9 +20,8 @@ class server final : public mechanism {
 public:
     static constexpr std::chrono::seconds cookie_life{60};
 
-    /// Both must outlive it.
-    server(const settings &options, const random_octets &random) noexcept
-        : options_(options), random_(random) {}
+    /// Both must outlive it. Throws bad_alloc.
+    server(const settings &options, const random_octets &random) : options_(options), random_(random) {}
 
     std::string_view name() const noexcept override { return "CURVE"; }
     bool as_server() const noexcept override { return true; }

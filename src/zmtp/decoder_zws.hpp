@@ -109,7 +109,7 @@ private:
 
     reception takes_ = reception::all;
     stage at_ = stage::header;
-    // By the last decode(), which may have told an event and gone on
+    // By the last decode(), which may have told an event and gone on, or have stopped without one
     bool gave_event_ = false;
     bool has_stopped_ = false;
     std::array<std::uint8_t, longest_header> header_{};

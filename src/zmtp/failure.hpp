@@ -17,7 +17,8 @@ enum class failure_kind {
     peer_closed,         // the peer took its leave before the handshake was over
     no_handler,          // a peer was to be judged, and nobody was there to do it
     cut_off,             // this side's application wants no more of the peer
-    too_slow,            // the peer's queue was full, and this side's application keeps no such peer
+    // The peer's queue was full, and this side's application keeps no such peer.
+    too_slow,
 };
 
 /// One side has said that it does not want the other: the next attempt is likely to end in the same

@@ -35,7 +35,8 @@ struct walk_result {
     std::size_t message_octets = 0;  // up to the last end of a whole message
     std::uint32_t messages = 0;
     walk_stop stop = walk_stop::need_more;
-    frame_header next{};  // header of the frame stopped at; header_size 0 when not all of it is there
+    // Header of the frame stopped at; header_size 0 when not all of it is there.
+    frame_header next{};
 };
 
 /// Reads the header of the next frame and judges it without its body. need_more means: nothing is

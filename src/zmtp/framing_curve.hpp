@@ -60,7 +60,8 @@ private:
     const std::shared_ptr<const curve_box> others_;  // of what comes in
     const std::uint64_t last_received_;              // number, of the handshake
     mutable std::uint64_t last_sent_;
-    mutable std::vector<std::uint8_t> head_;  // of the box under way; it has its room from the beginning
+    // The head of the box under way; it has its room from the beginning.
+    mutable std::vector<std::uint8_t> head_;
 };
 
 }  // namespace zlink

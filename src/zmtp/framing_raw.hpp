@@ -17,7 +17,7 @@ public:
 
     /// `largest`: octets of a message. Small ones take much room for their headers.
     explicit framing_raw(std::size_t largest = usual_message) noexcept
-        : largest_(largest < least_largest ? least_largest : largest) {}
+        : largest_(largest < least_octets_of_largest ? least_octets_of_largest : largest) {}
 
     bool is_identity() const noexcept override { return false; }
     std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
@@ -29,7 +29,7 @@ public:
     std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const override;
 
 private:
-    static constexpr std::size_t least_largest = 256;
+    static constexpr std::size_t least_octets_of_largest = 256;
 
     std::size_t largest_;
 };

@@ -18,9 +18,9 @@ void large_frame::start(std::size_t arrived, const frame_header &header, std::si
 bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header,
                         std::size_t unaligned) noexcept {
     start(arrived.size(), header, unaligned);
-    if (have_ < least_to_hold)
+    if (have_ < least_octets_to_hold)
         aside_ = pool.allocate(have_);
-    if (!aside_ && (have_ < least_to_hold || !obtain(pool))) {
+    if (!aside_ && (have_ < least_octets_to_hold || !obtain(pool))) {
         total_ = 0;
         return false;
     }
@@ -36,7 +36,7 @@ void large_frame::begin_elsewhere(std::uint8_t *place, byte_span arrived,
 }
 
 bool large_frame::move_to_own_memory(chunk_pool &pool) noexcept {
-    if (have_ < least_to_hold)
+    if (have_ < least_octets_to_hold)
         aside_ = pool.allocate(have_);
     if (!aside_ && !obtain(pool))
         return false;
@@ -92,7 +92,7 @@ large_frame::place large_frame::place_for_next(chunk_pool &pool) noexcept {
 
 void large_frame::note_read(std::size_t octets) noexcept {
     have_ += octets;
-    if (!elsewhere_ && have_ < least_to_hold && !is_whole())
+    if (!elsewhere_ && have_ < least_octets_to_hold && !is_whole())
         put_aside();
 }
 

@@ -64,7 +64,7 @@ public:
     void forget() noexcept;
 
 private:
-    static constexpr std::size_t least_to_hold = 16 * 1024;  // octets arrived
+    static constexpr std::size_t least_octets_to_hold = 16 * 1024;  // octets arrived
     static constexpr std::size_t small_frame = 256 * 1024;
     static constexpr std::size_t growth = 8;
     static constexpr std::size_t alignment = 64;

@@ -33,7 +33,8 @@ public:
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
         bool may_retry = true;
-        std::string words = {};  // of the failure, where there is more to say than its kind and detail do
+        // They tell of the failure, where there is more to say than its kind and detail do.
+        std::string words = {};
     };
 
     using time_point = std::chrono::steady_clock::time_point;

@@ -51,9 +51,9 @@ public:
     bool as_server() const noexcept override { return false; }
 
     outcome start(std::vector<std::uint8_t> &out) override {
-        constexpr std::size_t most = 2 * 256;
+        constexpr std::size_t most_octets = 2 * 256;
         std::vector<std::uint8_t> shown;
-        shown.reserve(most);  // no part of it stays where a smaller one stood
+        shown.reserve(most_octets);  // no part of it stays where a smaller one stood
         append_text(shown, options_.plain_username);
         append_text(shown, options_.plain_password);
         append_command(out, command_name::hello, shown);

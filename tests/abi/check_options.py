@@ -11,9 +11,9 @@ import re
 import sys
 
 BLOCK = re.compile(
-    r"/\* (Context|Socket|TLS|Deprecated|Draft context|Draft) options?[.,;](?:(?!\*/)[\s\S])*\*/\n((?:#define .*\n)+)"
+    r"/\* (Context|Socket|TLS|Deprecated|Draft context|Draft) options?[.,;](?:(?!\*/)[\s\S])*\*/\n((?:#define .*\n(?: +.*\n)*)+)"
 )
-DEFINE = re.compile(r"#define ((?:ZMQ|ZLINK)_\w+)\s+(0x[0-9A-Fa-f]+|\d+)\s*(?:/\* (.*) \*/)?")
+DEFINE = re.compile(r"#define ((?:ZMQ|ZLINK)_\w+)\s+(0x[0-9A-Fa-f]+|\d+)[ ]*(?:/\* ((?:(?!\*/)[\s\S])*) \*/)?")
 NOT_BUILT = re.compile(r"not built: EINVAL(?:; .+)?$")
 ROW = re.compile(
     r"(?P<type>bool|int|int64|uint64|octets|string|key)(?: [^,]+)?(?P<set_only>, set only)?, "
@@ -55,7 +55,7 @@ def read_header(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     return [
-        Option(block, *define.groups(""))
+        Option(block, *(" ".join(each.split()) for each in define.groups("")))
         for block, lines in BLOCK.findall(text)
         for define in DEFINE.finditer(lines)
     ]

@@ -46,7 +46,7 @@ void require(bool holds, const char *what) {
     }
 }
 
-/// What this thread begins from here on runs there, too.
+/// Whatever this thread begins from here on runs there, too.
 void stay_on(int processor) {
     static const cpu_set_t all = [] {
         cpu_set_t found;
@@ -82,7 +82,7 @@ std::string read_some(int from, std::size_t size) {
     return out;
 }
 
-/// What a client says up to its HELLO, its greeting in front.
+/// Returns what a client says up to its HELLO, its greeting in front.
 std::string recorded_hello() {
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};

@@ -1,4 +1,4 @@
-// What does a small message cost in the queue?
+// Measures what a small message costs in the queue.
 //
 // Method:   64-byte bodies through a pipe without a mark: writing and publishing each; reading what
 //           was written; both in turn in one thread; and a writer and a reader thread. Time is per
@@ -18,8 +18,9 @@ namespace zlink {
 namespace {
 
 constexpr std::int64_t batch = 10000;
-std::array<std::uint8_t, 256> octets;  // room for all that the compiler thinks a short body may have
-volatile std::size_t body_size = 64;   // not a constant to the compiler
+// Room for all that the compiler thinks a short body may have.
+std::array<std::uint8_t, 256> octets;
+volatile std::size_t body_size = 64;  // not a constant to the compiler
 
 byte_span body() { return {octets.data(), body_size}; }
 

@@ -2,12 +2,15 @@
 
 import ctypes.util
 import csv
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import xml.etree.ElementTree
 
 import pytest
@@ -181,14 +184,31 @@ def test_a_signal_ends_it_with_what_was_measured(start):
     going.end(status=130)
 
 
-def test_progress_is_for_a_terminal_alone():
+def told_at_a_terminal(*flags, **variables):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+    asks = [COMMAND, "bench", "--runs", "2", "--msgs", "300", "-s", "64", "-p", "push-pull", *flags]
+    done = subprocess.run(asks, stderr=slave, stdout=subprocess.PIPE, timeout=LIMIT, check=True, env={**os.environ, **variables})
+    assert b"run 1 of" not in done.stdout
+    os.write(slave, b"end")
+    os.close(slave)
+    told = b""
+    while not told.endswith(b"end"):
+        told += os.read(master, 10000)
+    os.close(master)
+    return told[:-3].decode().replace("\r\n", "\n")
+
+
+def test_a_bar_of_progress_is_for_a_terminal_alone():
     run("bench", *QUICK, "-s", "64", "-p", "push-pull")
     assert run.err == ""
-    master, slave = pty.openpty()
-    done = subprocess.run([COMMAND, "bench", *QUICK, "-s", "64", "-p", "push-pull"], stderr=slave, stdout=subprocess.PIPE, timeout=LIMIT, check=True)
-    os.close(slave)
-    assert b"run 1 of 1" in os.read(master, 10000) and b"run 1 of 1" not in done.stdout
-    os.close(master)
+    drawn = told_at_a_terminal(LC_ALL="C.UTF-8", TERM="xterm", NO_COLOR="").split("\r")
+    assert f"[{'░' * 24}] run 1 of 2: " in drawn[1] and f"[{'█' * 12}{'░' * 12}] run 2 of 2: " in drawn[2]
+    assert drawn[3:] == [" " * 78, ""] and all(len(each) < 80 for each in drawn)  # it has gone in the end
+    assert f"[{'#' * 12}{'.' * 12}] run 2 of 2: " in told_at_a_terminal(LC_ALL="C", TERM="xterm")
+    plain = told_at_a_terminal(TERM="dumb")
+    assert "\r" not in plain and [line.split(":")[0] for line in plain.splitlines()] == ["run 1 of 2", "run 2 of 2"]
+    assert told_at_a_terminal("-q", TERM="xterm") == ""
 
 
 def test_what_cannot_be_measured_is_refused(free_port, tmp_path):

@@ -57,4 +57,33 @@ def test_a_shell_completes_it(place):
 
     assert completed("pr", "", "1") == ["probe", "proxy"]
     assert completed("sub", "--topi", "2") == ["--topic"]
-    assert run("completion", "zsh").startswith(b"#compdef zlink")
+
+
+def test_zsh_completes_it_from_a_file_of_its_folders(tmp_path):
+    written = run("completion", "zsh").decode()
+    assert written.startswith("#compdef zlink\n_zlink() {\n")
+    assert set(re.search(r"CURRENT == 2 .*\n +compadd (.*)", written)[1].split()) == {*SUBCOMMANDS}
+    flags = dict(re.findall(r"^    (\w+)\) \[\[ .* compadd -- (.*) \|\| _files ;;$", written, re.M))
+    assert set(flags) == {*SUBCOMMANDS} and "--topic" in flags["sub"].split() and "--type" in flags["probe"].split()
+    # Such a file is the function itself, the first time: then it has to complete, not to be defined alone.
+    assert written.endswith('if [[ $funcstack[1] == _zlink ]]; then\n    _zlink "$@"\nelse\n    compdef _zlink zlink\nfi\n')
+    (tmp_path / "_zlink").write_text(written)
+    if zsh := shutil.which("zsh"):
+        subprocess.run([zsh, "-n", tmp_path / "_zlink"], check=True, timeout=LIMIT)
+        asks = ("compadd() { print -r -- $@ }; compdef() { }; fpath=($1 $fpath); autoload -U _zlink; "
+                "words=(zlink ''); CURRENT=2; _zlink; words=(zlink sub --topi); CURRENT=3 PREFIX=--topi; _zlink")
+        done = subprocess.run([zsh, "-f", "-c", asks, "x", tmp_path], capture_output=True, check=True, timeout=LIMIT, text=True)
+        first, second = done.stdout.splitlines()
+        assert {"probe", "proxy"} < set(first.split()) and "--topic" in second.split() and done.stderr == ""
+
+
+def test_an_installation_has_what_completes_it(tmp_path):
+    rules = pathlib.Path(COMMAND).parents[1] / "tools/command/cmake_install.cmake"
+    subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={tmp_path}", "-P", rules], check=True, capture_output=True, timeout=LIMIT)
+    # A line of the package names a file and, where Debian wants it elsewhere, the folder it goes to.
+    lines = map(str.split, (ROOT / "packaging/debian/zlink-tools.install").read_text().splitlines())
+    packaged = {file: folder for file, *folder in lines}
+    for shell, path, of_debian in (("bash", "bash-completion/completions/zlink", []),
+                                   ("zsh", "zsh/site-functions/_zlink", ["usr/share/zsh/vendor-completions"])):
+        assert (tmp_path / "share" / path).read_bytes() == run("completion", shell)
+        assert packaged[f"usr/share/{path}"] == of_debian

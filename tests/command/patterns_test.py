@@ -10,8 +10,11 @@ import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import termios
+import threading
+import time
 
 import pytest
 import zmq
@@ -166,8 +169,101 @@ def test_formats(peer, start, flags, written):
     assert pull.end() == written
 
 
+def of_msgpack(octets):
+    """The values that the command writes, one behind the other, as msgpack's spec.md has them."""
+    at = 0
+
+    def take(size):
+        nonlocal at
+        at += size
+        assert at <= len(octets)
+        return octets[at - size:at]
+
+    def number(size):
+        return int.from_bytes(take(size), "big")
+
+    def value():
+        head = number(1)
+        if head == 0xcb:
+            return struct.unpack(">d", take(8))[0]
+        if head in (0xc4, 0xc5, 0xc6):
+            return take(number(1 << head - 0xc4))
+        if head & 0xe0 == 0xa0 or head in (0xd9, 0xda, 0xdb):
+            return take(head & 31 if head < 0xc0 else number(1 << head - 0xd9)).decode()
+        if head & 0xf0 == 0x90 or head in (0xdc, 0xdd):
+            return [value() for _ in range(head & 15 if head < 0xa0 else number(2 << head - 0xdc))]
+        assert head & 0xf0 == 0x80, hex(head)
+        return {value(): value() for _ in range(head & 15)}
+
+    while at < len(octets):
+        yield value()
+
+
+@pytest.mark.parametrize("parts", [[b"plain", b"a" * 31, b"b" * 32, b"c" * 255, b"d" * 256, b"e" * 65535, b"f" * 65536], [b"\xff" * 255, b"\0" * 256, b"\xc1" * 65536],
+                                   [b"%d" % number for number in range(16)], [b"x"] * 15, [b""]])
+def test_msgpack_has_the_keys_of_json_and_the_parts_as_they_are(peer, start, parts):
+    push = peer(zmq.PUSH)
+    endpoint = push.bind()
+    pull = start("pull", "-c", endpoint, "-n", "2", "-f", "msgpack")
+    for _ in range(2):
+        push.socket.send_multipart(parts)
+    written = pull.end()
+    is_text = b"\xff" not in parts[0]
+    for said in (told := list(of_msgpack(written))):
+        assert list(said) == ["ts", "ep", "peer", "parts", "enc"]
+        assert said["ts"] > 1e9 and said["ep"] == endpoint and said["peer"] == "127.0.0.1"
+        assert said["parts"] == ([part.decode() for part in parts] if is_text else parts) and said["enc"] == ("utf8" if is_text else "binary")
+    assert len(told) == 2
+    sink = peer(zmq.PULL)
+    run("push", sink.bind(), "-f", "msgpack", octets=written)
+    assert [sink.socket.recv_multipart() for _ in range(2)] == [parts, parts]
+
+
+@pytest.mark.parametrize("form", ["json", "msgpack"])
+def test_an_object_takes_a_reply_back_to_its_router_id(peer, start, form):
+    router = start("router", "tcp://127.0.0.1:*", "-v", "-n", "1", "-f", form, stdin=subprocess.PIPE)
+    dealer = peer(zmq.DEALER)
+    dealer.socket.routing_id = b"\xff\0"
+    dealer.socket.connect(router.bound())
+    dealer.socket.send_multipart([b"and", b"back"])
+    written = router.process.stdout.read()
+    assert (json.loads(written) if form == "json" else next(of_msgpack(written)))["id"] == "0xff00"
+    router.end()
+    answering = start("router", "tcp://127.0.0.1:*", "-v", "-f", form, stdin=subprocess.PIPE)
+    dealer.socket.connect(answering.bound())
+    answering.until("the peer is there")
+    answering.process.stdin.write(written)
+    answering.process.stdin.flush()
+    assert dealer.socket.recv_multipart() == [b"and", b"back"]
+
+
+@pytest.mark.parametrize("octets", [b"\x81\xa5parts\x91", b"\xc1", b"\x90", b"\x80", b"\x81\xa5parts\xa1x", b"\x91" * 100 + b"\xc0", b"\xde\xff\xff\xa1"])
+def test_input_that_is_no_msgpack_is_a_fault_of_usage(peer, octets):
+    run("push", peer(zmq.PULL).bind(), "-f", "msgpack", octets=octets, status=2)
+
+
+@pytest.mark.parametrize("flags, about", [(["-0"], "--null"), (["-F", "%p"], "--template")])
+def test_flags_that_msgpack_has_no_use_for_are_a_fault_of_usage(flags, about):
+    run("pull", "ipc://nobody", "-f", "msgpack", *flags, status=2)
+    assert about in run.err
+
+
+def test_input_that_is_no_msgpack_may_end_with_a_nul(peer):
+    pull = peer(zmq.PULL)
+    run("push", pull.bind(), "-f", "msgpack", "--input", "line", "-0", octets=b"a\nb\0c\0")
+    assert [pull.socket.recv() for _ in range(2)] == [b"a\nb", b"c"]
+
+
+def test_msgpack_of_others_is_read_with_whatever_else_it_has(peer):
+    pull = peer(zmq.PULL)
+    others = (b"\xde\0\x0a" + b"\xa1a\xcd\1\2" + b"\xa1b\xd6\1abcd" + b"\xa1c\xca\0\0\0\0" + b"\xa1d\xc0" + b"\xa1e\x82\1\xff\xc2\xc3" + b"\xa1f\xc7\3\1abc"
+              + b"\xa1g\xd3\0\0\0\0\0\0\0\1" + b"\xa1h\xdd\0\0\0\1\7" + b"\xa5parts\xdc\0\2\xd9\4YWI=\xc4\0" + b"\xa3enc\xa6base64")
+    run("push", pull.bind(), "-f", "msgpack", octets=others)
+    assert pull.socket.recv_multipart() == [b"ab", b""]
+
+
 @pytest.mark.parametrize("parts", [[b"plain", "z\u00fcrich \u20ac \U0001f600".encode(), b'"\\\n\t\x01'], [b"\xff\0", b""], [b""]])
-@pytest.mark.parametrize("form", ["json", "quoted", "hex"])
+@pytest.mark.parametrize("form", ["json", "quoted", "hex", "msgpack"])
 def test_what_a_format_writes_it_reads(peer, start, form, parts):
     pull = start("pull", "tcp://127.0.0.1:*", "-v", "-n", "1", "-f", form)
     push = peer(zmq.PUSH)
@@ -196,6 +292,62 @@ def test_a_separator_cuts_a_line_into_parts(peer):
 
 def test_input_that_is_no_json_is_a_fault_of_usage(peer):
     run("push", peer(zmq.PULL).bind(), "-f", "json", octets=b"{\n", status=2)
+
+
+def test_a_plain_question_is_answered_as_json(peer, start):
+    rep = peer(zmq.REP)
+    req = start("req", rep.bind(), "-m", "hi", "-m", '{"parts":["a","b"]}', "-f", "json")
+    for asked in ([b"hi"], [b"a", b"b"]):
+        assert rep.socket.recv_multipart() == asked
+        rep.socket.send(b"yes")
+    assert [json.loads(line)["parts"] for line in req.end().splitlines()] == [["yes"]] * 2
+    run("req", rep.bind(), "-m", '{"parts"', "-f", "json", status=2)
+
+
+def test_what_is_sent_may_have_a_format_of_its_own(peer, start):
+    rep = peer(zmq.REP)
+    endpoint = rep.bind()
+    req = start("req", endpoint, "-f", "json", "--input", "line", "-m", '{"x":1}')
+    assert rep.socket.recv() == b'{"x":1}'
+    rep.socket.send(b"yes")
+    assert json.loads(req.end())["parts"] == ["yes"]
+    req = start("req", endpoint, "--input", "quoted", stdin=subprocess.PIPE)
+    req.process.stdin.write(b'"a" "b\\n"\n')
+    req.process.stdin.flush()
+    assert rep.socket.recv_multipart() == [b"a", b"b\n"]
+    rep.socket.send(b"yes")
+    assert req.end() == b"yes\n"
+
+
+def test_json_tells_the_endpoint_and_the_topic(peer, start):
+    pub = peer(zmq.XPUB)
+    endpoint = pub.bind()
+    sub = start("sub", endpoint, "-n", "2", "-f", "json")
+    assert pub.socket.recv() == b"\1"
+    pub.socket.send_multipart([b"news", b"rain"])
+    pub.socket.send_multipart([b"\xff", b"x"])
+    first, second = (json.loads(line) for line in sub.end().splitlines())
+    assert (first["ep"], first["topic"], first["parts"]) == (endpoint, "news", ["news", "rain"])
+    assert (second["enc"], second["topic"], second["parts"]) == ("base64", "/w==", ["/w==", "eA=="])
+
+
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_json_tells_which_of_several_endpoints_a_message_came_by(peer, start, is_bound, tmp_path):
+    addresses = [f"ipc://{tmp_path}/a", f"ipc://{tmp_path}/b"]
+    pushes = [peer(zmq.PUSH) for _ in addresses]
+    if not is_bound:
+        for push, address in zip(pushes, addresses):
+            push.bind(address)
+    pull = start("pull", *(("@" if is_bound else ">") + address for address in addresses), "-v", "-n", "40", "-f", "json")
+    if is_bound:
+        for push, address in zip(pushes, addresses):
+            push.socket.connect(address)
+    for _ in range(20):
+        for push, address in zip(pushes, addresses):
+            push.socket.send(address.encode())
+    for line in pull.end().splitlines():
+        said = json.loads(line)
+        assert said["parts"] == [said["ep"]] and "topic" not in said
 
 
 def test_pub_waits_for_its_subscribers(peer, start):
@@ -331,6 +483,7 @@ def test_every_option_of_the_header_is_known_by_its_name():
     kinds = {"int": "number", "int64": "number", "uint64": "number", "bool": "on or off", "string": "text", "key": "key in Z85",
              "octets": "text, or 0x and hexadecimal"}
     for name, kind, rest in re.findall(r"^#define ZMQ_(\w+) +(?:0x\w+|\d+) +/\* (\w+)([^*]*)\*/", options + drafts, re.M):
+        rest = " ".join(rest.split())
         if kind in kinds and "read only" not in rest and ": of contexts" not in rest:
             expected[name.lower()] = kinds[kind]
     listed = dict(re.split(r" {2,}| (?=number|on or|text|key)", line, maxsplit=1) for line in run("help", "options").decode().splitlines())
@@ -424,6 +577,38 @@ def test_a_publisher_whose_subscriber_lags_waits_and_gives_up(peer, start):
     pub.end(status=8)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1  # of the two seconds that it waits
+
+
+@pytest.mark.parametrize("arguments, status", [(["cat", "stream", "-b"], 3), (["cat", "stream", "-n", "1", "-b"], 3), (["pull"], 6)])
+def test_strangers_who_come_and_go_for_ever_do_not_put_off_the_end_of_the_time(start, arguments, status):
+    """A STREAM is told of each of them; a PULL, of handshakes that fail, which is why nothing has come."""
+    waiting = start(*arguments, "tcp://127.0.0.1:*", "-v", "-W", "0.3", stdout=subprocess.DEVNULL)
+    where = waiting.bound()[len("tcp://"):].split(":")
+    said = []
+    reader = threading.Thread(target=lambda: said.extend(waiting.process.stderr))  # so that it never waits for room there
+    reader.start()
+    begin = time.monotonic()
+    while waiting.process.poll() is None and time.monotonic() - begin < LIMIT:
+        with contextlib.suppress(ConnectionError), socket.create_connection(where, timeout=LIMIT) as stranger:
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(1000):  # until it was let in, and has been seen to go
+                pass
+    if waiting.process.poll() is None:
+        waiting.process.kill()
+    reader.join()
+    assert waiting.process.wait() == status, said[-3:]
+
+
+def test_a_stream_tells_who_comes_and_goes_and_counts_what_they_say(start):
+    stream = start("cat", "stream", "-b", "tcp://127.0.0.1:*", "-v", "-n", "1", "-f", "hex")
+    where = stream.bound()[len("tcp://"):].split(":")
+    with socket.create_connection(where, timeout=LIMIT):
+        came = stream.line().split()
+    assert came[1] == b'""' and stream.line().split() == came  # it went
+    with socket.create_connection(where, timeout=LIMIT) as talker:
+        talker.sendall(b"said")
+        lines = stream.end().splitlines()
+    assert lines[0].endswith(b' ""') and lines[1].endswith(b" " + b"said".hex().encode())
 
 
 def test_fewer_than_asked_for_is_told_from_nothing(peer, start):

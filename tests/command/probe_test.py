@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import socket
+import ssl
 import subprocess
 import threading
 
@@ -17,20 +18,24 @@ def steps(said):
 
 
 @contextlib.contextmanager
-def answering(octets):
-    """A server that writes these to whoever comes first, once that has begun to greet."""
+def answering(octets, certificate=None):
+    """A server that writes these to whoever comes first, once that has begun to greet; inside TLS where it has a certificate."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         def answer():
             connection, _ = server.accept()
             with connection, contextlib.suppress(OSError):  # it may have gone by now
+                if certificate:
+                    terms = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                    terms.load_cert_chain(certificate[1], certificate[3])
+                    connection = terms.wrap_socket(connection, server_side=True)
                 connection.recv(11)
                 connection.sendall(octets)
-                connection.shutdown(socket.SHUT_WR)
+                connection.unwrap() if certificate else connection.shutdown(socket.SHUT_WR)
                 while connection.recv(1000):
                     pass
         thread = threading.Thread(target=answer)
         thread.start()
-        yield "tcp://127.0.0.1:%d" % server.getsockname()[1]
+        yield ("tls://localhost:%d" if certificate else "tcp://127.0.0.1:%d") % server.getsockname()[1]
         thread.join()
 
 
@@ -38,7 +43,7 @@ def answering(octets):
 def test_the_type_of_the_peer_is_told(peer, kind, name):
     endpoint = peer(kind).bind()
     said = run("probe", endpoint)
-    assert steps(said) == ["connect", "greeting", "ready"]
+    assert steps(said) == ["connect", "greeting", "mechanism", "ready"]
     assert b"ZMTP 3.1, mechanism NULL" in said and f"Socket-Type {name}".encode() in said
     run("probe", endpoint, "--type", name.lower())
     run("probe", endpoint, "--type", "pair", status=6)
@@ -110,13 +115,106 @@ def test_curve_needs_keys_and_goes_on_with_them(peer):
     rep.socket.curve_secretkey = secret
     rep.socket.curve_server = True
     endpoint = rep.bind()
-    assert b"asks for CURVE" in run("probe", endpoint, status=5)
-    run("probe", endpoint, "--type", "rep", "--curve-server-key", public.decode())
+    said = run("probe", endpoint, status=5)
+    assert steps(said)[-1] == "mechanism" and b"asks for CURVE" in said
+    said = run("probe", endpoint, "--type", "rep", "--curve-server-key", public.decode())
+    assert steps(said) == ["connect", "mechanism", "ready"] and b"CURVE" in said
 
 
 def test_a_greeting_without_a_handshake_is_told(start):
     web = start("pull", "ws://127.0.0.1:*", "-v")
     assert b"Socket-Type PULL" in run("probe", web.bound())
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """One authority with a server's certificate for localhost, and one that vouches for nobody here."""
+    run("keygen", "--tls", tmp_path / "tls")
+    run("keygen", "--tls", tmp_path / "other")
+    return tmp_path
+
+
+def server_of(certificates, *more):
+    return ["--cert", certificates / "tls/localhost.pem", "--key", certificates / "tls/localhost.key", *more]
+
+
+def tls_endpoint(listener):
+    return listener.bound().replace("127.0.0.1", "localhost")
+
+
+@pytest.mark.parametrize("kind", ["push", "rep", "xpub"])
+def test_each_step_over_tls_is_told(start, certificates, kind):
+    listener = start("cat", kind, "@tls://127.0.0.1:*", "-v", *server_of(certificates), stdin=subprocess.PIPE)
+    endpoint, ca = tls_endpoint(listener), ["--ca", certificates / "tls/ca.pem"]
+    said = run("probe", endpoint, *ca)
+    assert steps(said) == ["connect", "tls", "greeting", "mechanism", "ready"]
+    assert b"TLSv1.3, the certificate is that of localhost" in said and b"ZMTP 3.1, mechanism NULL" in said
+    assert f"Socket-Type {kind.upper()}".encode() in said
+    said = run("probe", endpoint, *ca, "--type", "pair", status=6)
+    assert steps(said)[-1] == "ready" and b"FAILED" in said
+    assert b"was not asked" in run("probe", endpoint, "--insecure")
+
+
+@pytest.mark.parametrize("flags, words", [
+    (["--ca", "other/ca.pem"], b"unable to get local issuer certificate: CN=localhost"),
+    (["--ca", "tls/ca.pem", "-o", "tls_hostname=other.example"], b"asked for other.example, got localhost")])
+def test_a_certificate_that_is_not_accepted_ends_it_at_tls(start, certificates, flags, words):
+    listener = start("rep", "@tls://127.0.0.1:*", "-v", "--echo", *server_of(certificates))
+    said = run("probe", tls_endpoint(listener), *flags, status=5, cwd=certificates)
+    assert steps(said) == ["connect", "tls"] and words in said
+
+
+def test_a_server_that_wants_a_certificate_ends_it_at_tls(start, certificates):
+    ca = ["--ca", certificates / "tls/ca.pem"]
+    listener = start("rep", "@tls://127.0.0.1:*", "-v", "--echo", *server_of(certificates, *ca))
+    endpoint = tls_endpoint(listener)
+    said = run("probe", endpoint, *ca, status=5)
+    assert said.splitlines()[-1].startswith(b"tls ") and b"requires a certificate" in said
+    assert steps(run("probe", endpoint, *server_of(certificates, *ca)))[-1] == "ready"
+
+
+def test_what_does_no_tls_ends_it_at_tls(peer, certificates):
+    endpoint = peer(zmq.REP).bind().replace("tcp://127.0.0.1", "tls://localhost")
+    assert steps(run("probe", endpoint, "--insecure", status=5)) == ["connect", "tls"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        said = run("probe", "tls://127.0.0.1:%d" % silent.getsockname()[1], "--insecure", "-W", "1", status=5)
+        assert steps(said) == ["connect", "tls"] and b"in time" in said
+
+
+def test_nobody_is_there_behind_tls(free_port):
+    said = run("probe", free_port.replace("tcp", "tls"), "--insecure", status=4)
+    assert steps(said) == ["connect"] and b"refuses connections" in said
+    assert steps(run("probe", "tls://no.such.host.invalid:1", "--insecure", status=4)) == ["connect"]
+
+
+@pytest.mark.parametrize("octets, status, step", [(b"HTTP/1.1 400 Bad Request\r\n\r\n", 6, "greeting"), (b"", 7, "greeting"),
+                                                  (b"\xff" + bytes(8) + b"\x7f\3\1PLAIN" + bytes(47), 5, "mechanism"),
+                                                  (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\4\1x", 6, "ready")])
+def test_what_speaks_no_zmtp_inside_tls_is_told(certificates, octets, status, step):
+    with answering(octets, server_of(certificates)) as endpoint:
+        said = run("probe", endpoint, "--ca", certificates / "tls/ca.pem", status=status)
+    assert steps(said)[:2] == ["connect", "tls"] and steps(said)[-1] == step
+
+
+def test_a_probe_over_tls_takes_no_message_of_a_push(start, certificates):
+    push = start("push", "@tls://127.0.0.1:*", "-v", "-m", "whole", *server_of(certificates))
+    endpoint, ca = tls_endpoint(push), ["--ca", certificates / "tls/ca.pem"]
+    run("probe", endpoint, *ca)
+    assert run("pull", ">" + endpoint, "-n", "1", *ca) == b"whole\n"
+    push.end()
+
+
+def test_steps_over_wss_are_told_when_the_peer_is_ready(start, certificates):
+    listener = start("rep", "@wss://127.0.0.1:*", "-v", "--echo", *server_of(certificates))
+    endpoint = tls_endpoint(listener)
+    said = run("probe", endpoint, "--type", "rep", "--ca", certificates / "tls/ca.pem")
+    assert steps(said) == ["connect", "tls", "mechanism", "ready"] and b"TLSv1.3" in said and b"NULL" in said
+    assert b"unable to get local issuer" in run("probe", endpoint, "--type", "rep", "--ca", certificates / "other/ca.pem", status=5)
+
+
+def test_data_comes_over_tls(start, certificates):
+    pub = start("pub", "tls://127.0.0.1:*", "-v", "-m", "news", *server_of(certificates))
+    assert b'4 octets in 1 part: "news"' in run("probe", tls_endpoint(pub), "--data", "--ca", certificates / "tls/ca.pem")
 
 
 def failed(told):

@@ -61,6 +61,14 @@ def test_flags_behind_the_program_are_the_programs():
     assert run("run", "--log", "info", "--", "sh", "-c", 'echo "$ZLINK_LOG $1"', "x", "--log") == b"info --log\n"
 
 
+def test_trace_has_the_library_tell_each_step():
+    assert run("run", "--trace", "--", "sh", "-c", 'echo "$ZLINK_LOG"') == b"debug\n"
+    asks = "import zmq\nwith zmq.Context() as c, c.socket(zmq.PULL) as s:\n    s.bind('tcp://127.0.0.1:*')"
+    run("run", "--trace", "--", "/usr/bin/python3", "-c", asks, env=without())
+    assert "zlink: debug: " in run.err
+    run("run", "--trace", "--log", "info", "--", "true", status=2)
+
+
 def test_a_program_under_a_policy_is_refused_what_no_entry_allows(tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text("")

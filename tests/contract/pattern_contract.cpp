@@ -1,5 +1,5 @@
-// What every pattern keeps over every transport, whichever side binds: messages arrive once, whole
-// and in order, marks hold, lingering delivers, and the end of the context ends every call.
+// Tests what every pattern keeps over every transport, whichever side binds: messages arrive once,
+// whole and in order, marks hold, lingering delivers, and the end of the context ends every call.
 #include "effort.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
@@ -216,7 +216,7 @@ protected:
 TEST_P(mark, holds_and_what_was_taken_arrives) {
     constexpr int kernel_octets = 65536;  // doubled by the kernel, on both sides
     const std::string body(20'000, 'x');
-    // What the kernel holds, and what each side has in its hands when it stops.
+    // It is what the kernel holds, and what each side has in its hands when it stops.
     const unsigned slack = transport() == "inproc" ? 0 : 4 * kernel_octets / 20'000 + 20;
     for (const int marks : {1, 2, 10, effort(1000, 100)}) {
         SCOPED_TRACE(marks);

@@ -18,8 +18,9 @@ namespace zlink::test {
 struct transport_kind {
     const char *name;
     const char *scheme;
-    const char *any;    // to bind where the transport chooses
-    const char *again;  // to bind where others may bind later; "@FOLDER" stands for a folder of the test's
+    const char *any;  // to bind where the transport chooses
+    // to bind where others may bind later; "@FOLDER" stands for a folder of the test's
+    const char *again;
     const char *peer_address;  // what a peer of this machine has
     const char *no_address;    // neither to bind nor to connect to
     bool is_confirmed_late;    // the peer's system says later that it has what was written
@@ -33,10 +34,14 @@ inline constexpr transport_kind transport_kinds[] = {
     {"tcp", "tcp", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false},
     {"ipc", "ipc", "*", "@FOLDER/socket", "", "@", false, true},
     {"ipc_in_shared_memory", "ipc", "*", "@FOLDER/socket", "", "@", false, true, default_shared_memory},
+#ifdef ZLINK_WITH_WS
     {"ws", "ws", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, false,
      "tcp"},
+#endif
 #ifdef ZLINK_WITH_TLS
     {"tls", "tls", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, true},
+#endif
+#if defined(ZLINK_WITH_TLS) && defined(ZLINK_WITH_WS)
     {"wss", "wss", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, true,
      "tls"},
 #endif

@@ -178,7 +178,7 @@ TEST_P(streams, take_ranges_of_any_number_and_size) {
     EXPECT_EQ(far->receive(2), "ab");
 }
 
-// How the system copies a body depends on where it stands.
+// The way in which the system copies a body depends on where it stands.
 TEST_P(streams, carry_a_large_body_from_wherever_it_stands) {
     constexpr std::size_t size = 300'000;
     constexpr std::size_t header_size = 9;
@@ -207,7 +207,8 @@ TEST_P(streams, carry_a_large_body_from_wherever_it_stands) {
 TEST_P(streams, say_again_without_octets_only_wherever_a_large_body_fills_them) {
     constexpr std::size_t size = 4'000'000;
     constexpr std::size_t header_size = 9;
-    placed_memory pages(size, 0), of_heap(size, 16);  // one and two blocks are written alone of them
+    // One and two blocks are written alone of them.
+    placed_memory pages(size, 0), of_heap(size, 16);
     std::string header(header_size, 'h');
     for (std::size_t before = 0; before < 64 * 1024 && !HasFailure(); before += 4'000) {
         SCOPED_TRACE(before);
@@ -340,7 +341,7 @@ TEST_P(streams, fail_to_write_without_a_signal_once_the_peer_is_gone) {
         if (leaves_octets)
             near->send("unread");
         far->bytes.reset();
-        // What goes out before the news has come is lost.
+        // Whatever goes out before the news has come is lost.
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         while (near->write(std::string(1000, 'x')).status == error::none)
             ASSERT_LT(std::chrono::steady_clock::now(), limit);
@@ -521,7 +522,7 @@ TEST_P(streams, lose_nothing_when_they_change_hands_with_input_pending) {
         EXPECT_EQ(far->heard->writable, writable) << "it is leased";
         ASSERT_NO_FATAL_FAILURE(note(read_elsewhere(*far->bytes, 600), 600));
         ASSERT_EQ(far->bytes->take_back(), error::none);
-        // What is there is told without more coming.
+        // Whatever is there is told without more coming.
         if (round & 8)
             send(300);
         const std::size_t rest = static_cast<std::size_t>(sent - received);

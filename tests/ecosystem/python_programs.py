@@ -1,7 +1,10 @@
 """pyzmq, as a wheel from PyPI and built from source."""
 
+import glob
 import os
+import platform
 import re
+import zipfile
 
 import fetch
 from frame import INTEROP, ROOT, Failed, Program
@@ -9,7 +12,8 @@ from frame import INTEROP, ROOT, Failed, Program
 # Publishes right after it has subscribed, and waits for ever for what was published before the subscription had arrived: any library
 # can lose that race, and libzmq does. What it leaves behind fails the tests after it.
 RACING = "tests/test_log.py::TestPubLog::test_blank_root_topic"
-SUITE_NEEDS = ("pytest", "pytest-asyncio", "pytest-timeout", "tornado")
+PYTHON_3_14 = "org.bytedeco:cpython:3.14.3-1.5.13"
+SUITE_NEEDS = ("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-timeout", "tornado")
 COUNTED = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
 
 
@@ -22,10 +26,16 @@ def pytest_counts(output):
 
 
 def own_suite(place, library):
-    """The tests of pyzmq's source distribution, on what is installed: from within their folder, that it is not the source beside it."""
-    tests = place.path("source", "tests")
+    """The tests of pyzmq's source distribution, on what is installed: from within their folder, that it is not the source beside it.
+
+    A process that a test starts may have to import them by their name, for which a link is found where nothing else lies.
+    """
+    tests, beside = place.path("source", "tests"), place.path("beside")
+    os.makedirs(beside, exist_ok=True)
+    if not os.path.islink(os.path.join(beside, "tests")):
+        os.symlink(tests, os.path.join(beside, "tests"))
     output = place.command([place.path("python", "bin", "pytest"), "-q", "-rfEs", "-p", "no:cacheprovider",
-                            "--timeout", "120", "--deselect", RACING, "."], library, cwd=tests, check=False)[1]
+                            "--timeout", "120", "--deselect", RACING, "."], library, cwd=tests, check=False, PYTHONPATH=beside)[1]
     counts = pytest_counts(output)
     bad = counts.get("failed", 0) + counts.get("error", 0)
     said = "%d passed, %d skipped" % (counts.get("passed", 0), counts.get("skipped", 0))
@@ -41,11 +51,27 @@ def require_zlink_in_use(place, library):
         raise Failed("zmq.has('tls') is %s" % said)
 
 
-def get_wheel(place):
-    python = fetch.environment_of_python(place, "--only-binary", ":all:", "pyzmq", *SUITE_NEEDS)
+def get_wheel(place, base=None):
+    python = fetch.environment_of_python(place, "--only-binary", ":all:", "pyzmq", *SUITE_NEEDS, base=base)
     version = fetch.python_version_of(place, python, "pyzmq")
     os.rename(fetch.python_source(place, python, "pyzmq", version), place.path("source"))
     return version
+
+
+def python_3_14(place):
+    """CPython 3.14 as Maven Central has it, for programs of Java that have one inside: newer than that of the distribution."""
+    processor = platform.machine().replace("aarch64", "arm64")
+    fetch.maven(place, PYTHON_3_14 + ":jar:linux-" + processor, place.path("jars"))
+    with zipfile.ZipFile(glob.glob(place.path("jars", "cpython-*.jar"))[0]) as jar:
+        jar.extractall(place.path("cpython"))
+    program = place.path("cpython", "org", "bytedeco", "cpython", "linux-" + processor, "bin", "python3.14")
+    os.chmod(program, 0o755)
+    return program
+
+
+def get_wheel_3_14(place):
+    base = python_3_14(place)
+    return "%s, %s" % (get_wheel(place, base), place.output([base, "-c", "import platform; print(platform.python_version())"]).strip())
 
 
 def run_wheel(place, library):
@@ -82,6 +108,8 @@ def run_jupyter(place, library):
 
 PROGRAMS = [
     Program("pyzmq-wheel", "pyzmq, the wheel of PyPI", "its own suite, `LD_PRELOAD`", get_wheel, run_wheel, brings_its_own=True),
+    Program("pyzmq-wheel-3.14", "the same wheel, CPython 3.14 of Maven Central", "its own suite, `LD_PRELOAD`", get_wheel_3_14, run_wheel,
+            brings_its_own=True),
     Program("pyzmq-source", "pyzmq, built by `ZMQ_PREFIX`", "its own suite", get_source, own_suite),
     Program("jupyter", "ipykernel, jupyter_client, with the wheel", "a cell of a kernel, in clear and with CURVE", get_jupyter, run_jupyter,
             brings_its_own=True),

@@ -19,7 +19,7 @@ def converse(mechanisms):
         last = output.strip().splitlines()[-1]
         broken = [line for line in output.splitlines() if line.startswith("their") and ": 1000 here, 1000 there" not in line]
         if broken or not re.match(r"\d+ of \d+ conv", last):
-            raise Failed("; ".join(broken) + " " + last)
+            raise Failed("; ".join([*broken, last]))
         return last
     return run
 
@@ -56,12 +56,8 @@ JARS = {"jeromq": "org.zeromq:jeromq:0.6.0", "jnacl": "eu.neilalexander:jnacl:1.
 
 
 def get_jeromq(place):
-    require_tools("java", "mvn")
-    try:
-        for artifact in JARS.values():
-            place.command(["mvn", "-B", "-q", "dependency:copy", "-Dartifact=" + artifact, "-DoutputDirectory=" + place.path("jars")])
-    except Failed as failure:
-        raise Unavailable("mvn: %s" % failure) from failure
+    for artifact in JARS.values():
+        fetch.maven(place, artifact, place.path("jars"))
     return JARS["jeromq"].split(":")[-1]
 
 

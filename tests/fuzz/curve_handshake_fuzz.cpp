@@ -62,13 +62,14 @@ struct side {
     octets out;
 };
 
-/// Where the box of a command stands, and what its nonce is made of.
+/// Says where the box of a command stands, and what its nonce is made of.
 struct box_place {
     std::string_view name;
     std::size_t in_front;
     std::string_view prefix;
     bool has_long_nonce;
-    std::size_t sound;  // octets of what is in it that have to be there for the rest to be looked at
+    // Octets of what is in it that have to be there for the rest to be looked at.
+    std::size_t sound;
 };
 
 constexpr box_place hello{"HELLO", curve::hello_size - curve::signature_size - curve::box_overhead,
@@ -85,7 +86,7 @@ curve::nonce nonce_of(const octets &data, const box_place &where) {
                : curve::make_nonce(where.prefix, get_u64(clear.last(curve::short_nonce_size).data()));
 }
 
-/// The same command with something else in its box.
+/// Does the same command with something else in its box.
 octets resealed(const octets &data, const box_place &where, const curve_secret_key &shared, bool keeps_sound,
                 byte_span content) {
     octets text(data.size() - where.in_front - curve::box_overhead);

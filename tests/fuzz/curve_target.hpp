@@ -1,5 +1,5 @@
-// What the targets of CURVE have in common: the keys of both sides, and drawn octets that a target
-// knows as well.
+// Holds what the targets of CURVE have in common: the keys of both sides, and drawn octets that a
+// target knows as well.
 #pragma once
 
 #include <cstddef>

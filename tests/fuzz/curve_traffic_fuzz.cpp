@@ -69,7 +69,7 @@ void check(byte_span frames, bool batches) {
         const walk_result walked = walk_frames(frames, in_message, {});
         frames = frames.subspan(walked.octets);
         if (walked.stop == walk_stop::bad_frame) {
-            // Of the frames in a batch only the sizes are looked at before the walk.
+            // Only the sizes of the frames in a batch are looked at before the walk.
             ZLINK_INVARIANT(batches || frames.size() == short_header_size);
             return;
         }
@@ -81,7 +81,7 @@ void check(byte_span frames, bool batches) {
         ZLINK_INVARIANT(walked.next.body_size > 0 && frames[walked.next.header_size] != 0);
         frames = frames.subspan(whole);
     }
-    // What is left is the header of a frame that is too large.
+    // Whatever is left is the header of a frame that is too large.
     ZLINK_INVARIANT(frames.size() <= long_header_size);
 }
 

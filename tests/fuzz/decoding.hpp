@@ -1,4 +1,4 @@
-// What a decoder makes of octets, as the driver has it decode what it has read.
+// Holds what a decoder makes of octets, as the driver has it decode what it has read.
 #pragma once
 
 #include <cstdint>

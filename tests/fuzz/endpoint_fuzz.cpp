@@ -79,8 +79,8 @@ void check_connect(const std::string &address) {
     ZLINK_INVARIANT(again.host == parsed.host && again.port == parsed.port && !again.has_source);
 }
 
-// What follows "ws://": an address of tcp, and what a request names. That of wss is the same; asked
-// whether it can be connected to it would read certificates.
+// Checks what follows "ws://": an address of tcp, and what a request names. That of wss is the
+// same; asked whether it can be connected to it would read certificates.
 void check_web(const transport &kind, const std::string &address) {
     static const settings options;
     const std::string endpoint = kind.endpoint_for(address);

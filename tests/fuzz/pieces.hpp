@@ -1,4 +1,4 @@
-// How the targets of conversations cut their input.
+// Cuts the input of the targets of conversations.
 //
 // Input:    first octet, which a target makes itself of | (length:1 | piece)*.
 //           No octets are a pause.

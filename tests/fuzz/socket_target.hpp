@@ -1,6 +1,6 @@
-// What the fuzz targets of whole sockets share: a socket of each type, an honest peer for each, and
-// a stranger that says what the fuzzer makes up. Through zmq.h, over ipc: the ports of tcp would
-// run out.
+// Holds what the fuzz targets of whole sockets share: a socket of each type, an honest peer for
+// each, and a stranger that says what the fuzzer makes up. Through zmq.h, over ipc: the ports of
+// tcp would run out.
 //
 // Input:    type:1 | piece:1 | octets.
 //           The octets are sent in pieces of that size; 0 sends them at once.

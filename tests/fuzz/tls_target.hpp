@@ -1,5 +1,5 @@
-// What the fuzz targets of tls share: strangers that speak TLS badly, or speak it well and say
-// badly what is inside.
+// Holds what the fuzz targets of tls share: strangers that speak TLS badly, or speak it well and
+// say badly what is inside.
 //
 // Input:    type:1 | piece:1 | octets. An odd piece: inside TLS, behind a good handshake. Else in
 //           its place; where the piece can be divided by four, behind a good handshake, as records.

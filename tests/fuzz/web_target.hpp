@@ -1,5 +1,5 @@
-// What the fuzz targets of ws and wss share: strangers that speak HTTP and WebSocket badly, or well
-// and say badly what is inside.
+// Holds what the fuzz targets of ws and wss share: strangers that speak HTTP and WebSocket badly,
+// or well and say badly what is inside.
 //
 // Input:    type:1 | piece:1 | octets. The piece says where the octets stand: in place of
 //           everything; behind a good upgrade, with or without a mechanism; behind the handshake,

@@ -200,7 +200,7 @@ long count_streaming(const pattern &kind, const std::string &transport, bool len
     return count;
 }
 
-/// Where messages go one way only there is a second pair for the way back.
+/// Messages that go one way only have a second pair for the way back.
 long count_lockstep(const pattern &kind, const std::string &transport) {
     const context zmq;
     two_ends forth(zmq, kind, transport);

@@ -1,4 +1,4 @@
-// What calls_test.py looks at from outside: conversations of a known length.
+// Does what calls_test.py looks at from outside: conversations of a known length.
 //
 //   calls_program lockstep one|two ROUND_TRIPS     ROUTER to ROUTER over tcp, in one thread or in
 //                                                  two

@@ -199,11 +199,11 @@ public:
         connecting.connect(bound.bind(transport));
         if (!sender_binds)
             return;
-        // What is published before the subscription has arrived is dropped.
+        // Whatever is published before the subscription has arrived is dropped.
         do
             sender.send();
         while (!receiver.has_input(1));
-        // How many of them came is not known: the last one is, for it has more frames.
+        // It is not known how many of them came: the last one is, for it has more frames.
         require(zmq_send(sender.handle(), "", 0, ZMQ_SNDMORE) == 0, "send of the last one");
         require(zmq_send(sender.handle(), "", 0, 0) == 0, "send of the last one");
         int more = 0;

@@ -1,4 +1,5 @@
-// What a connection costs that has carried messages and has nothing to do: both its ends together.
+// Tests what a connection costs that has carried messages and has nothing to do: both its ends
+// together.
 //
 // Counts what the heap has given out. The first connection pays for what all have in common.
 #include <malloc.h>
@@ -49,7 +50,7 @@ private:
             ASSERT_GE(push.send(std::string(64, 'x')), 0);
             ASSERT_TRUE(pull.receive());
         }
-        // What is kept for a moment goes.
+        // Whatever is kept for a moment goes.
         std::size_t last = 0;
         ASSERT_TRUE(eventually([&] { return std::exchange(last, heap()) == heap(); }));
     }

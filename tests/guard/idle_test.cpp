@@ -24,7 +24,7 @@ using zlink_test::is_asleep;
 
 constexpr int round_trips = 300;  // enough for a thread to be lent its connections
 
-/// What was begun before ends: leases that are not used go back, connections are made.
+/// Whatever was begun before ends: leases that are not used go back, connections are made.
 bool comes_to_rest() {
     return zlink_test::eventually([] {
         const long before = count_switches().library;

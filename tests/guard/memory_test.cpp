@@ -1,5 +1,5 @@
-// What a peer can make a process keep: for each kind of unkindness a number of connections, what
-// each of them has sent, and what is held for it.
+// Tests what a peer can make a process keep: for each kind of unkindness a number of connections,
+// what each of them has sent, and what is held for it.
 //
 // Counts what the heap has given out and what the system holds for the process: the larger of the
 // two, less what was there before. When all peers have gone, and the socket with them, everything
@@ -28,11 +28,11 @@ using namespace zlink::test;
 
 namespace {
 
-/// What the library has for a connection, and the heap and the system around it.
+/// The library has this for a connection, with the heap and the system around it.
 constexpr long connection_cost = 24 * 1024;
-/// What a claim may cost.
+/// A claim may cost this.
 constexpr long claim_cost = 32 * 1024;
-/// What one that has sent much keeps to go on with, and its part of what the process keeps idle for
+/// One that has sent much keeps this to go on with, and its part of what the process keeps idle for
 /// all.
 constexpr long busy_cost = 256 * 1024;
 
@@ -343,7 +343,7 @@ public:
     }
 
 private:
-    /// What a peer subscribed to last it gets, whatever it did before, and reads the application or
+    /// A peer gets what it subscribed to last, whatever it did before, and reads the application or
     /// not.
     void expect_topic(raw_peer &peer) {
         send(peer, subscription("last"));

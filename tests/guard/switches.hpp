@@ -1,4 +1,4 @@
-// How often each thread of this process has gone to sleep, as the kernel counts it.
+// Says how often each thread of this process has gone to sleep, as the kernel counts it.
 #pragma once
 
 #include <dirent.h>

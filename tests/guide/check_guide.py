@@ -7,7 +7,7 @@ The fences `sh` of a page are one script, which begins at the root of the source
 front of it have printed. In front of a fence that cannot be run stands <!-- not run: WHY -->, and <!-- needs: COMMAND -->
 where it is run if that command succeeds. What a page does with programs of one language is done with those of the others
 as well, and prints the same. Every program of examples/guide is run. Each script has a copy of the examples to itself, and
-an address of the loopback network: other tests may use the guide's ports meanwhile.
+an address of the loopback network: other tests may use the guide's ports meanwhile. Git ignores all that the commands leave.
 """
 
 import concurrent.futures
@@ -21,7 +21,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake"))
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCES / "cmake"), str(SOURCES / "tests/support")]
+from left_behind import left_behind, remember  # noqa: E402
 from listings import SPOKEN, examples, in_language, stems_of  # noqa: E402
 
 PATIENCE = 120
@@ -88,6 +90,7 @@ def prepare(place, sources, libraries, command, host):
     for path in (place / "examples/guide").rglob("*"):
         if path.is_file():
             path.write_text(path.read_text(encoding="utf-8").replace(OUR_HOST, host), encoding="utf-8")
+    remember(place, sources)
 
 
 def environment_of(place):
@@ -120,7 +123,9 @@ def check(name, script, number, sources, libraries, command):
         place = pathlib.Path(folder).resolve()
         prepare(place, sources, libraries, command, host)
         printed, status, said = run(steps, place, environment_of(place))
+        left = left_behind(place)
     found = [f"it ends with {status}, behind {len(printed)} of {len(steps)} steps:\n{said}"] if status else []
+    found += [f"git add -A would take {path}\n" for path in left]
     for (_, expected), output in zip(steps, printed):
         if expected is not None and output != expected:
             found += difflib.unified_diff(expected.splitlines(True), output.splitlines(True), "the page", "what is printed")

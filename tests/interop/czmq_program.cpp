@@ -22,7 +22,7 @@ namespace {
 
 constexpr int patience_ms = 30000;
 
-/// What czmq gives away as text.
+/// Returns what czmq gives away as text.
 std::string text(char *given) {
     const std::unique_ptr<char, decltype(&std::free)> owned(given, &std::free);
     return owned ? owned.get() : "(nothing)";
@@ -101,7 +101,7 @@ TEST(czmq, takes_a_socket_for_one_after_its_context_has_ended) {
     EXPECT_EQ(zmq_ctx_term(context), 0);
 }
 
-/// What bindings do that know less of zmq_getsockopt() than of descriptors.
+/// Bindings do this that know less of zmq_getsockopt() than of descriptors.
 TEST(czmq, a_pointer_does_not_begin_with_the_number_of_a_descriptor) {
     void *context = zmq_ctx_new();
     void *handle = zmq_socket(context, ZMQ_PAIR);

@@ -1,5 +1,5 @@
-// What makes the descriptor of a socket (ZMQ_FD) readable: one case for each socket type, each
-// thing that happens to the socket, the time when the descriptor was asked for, and whether
+// Shows what makes the descriptor of a socket (ZMQ_FD) readable: one case for each socket type,
+// each thing that happens to the socket, the time when the descriptor was asked for, and whether
 // ZMQ_EVENTS had been read.
 //
 //   fd_program TRANSPORT QUIET_MS LONGEST_MS [NAME...]
@@ -164,7 +164,7 @@ public:
         }
     }
 
-    /// What comes before, once the sockets know each other.
+    /// Does what comes before, once the sockets know each other.
     void go_on() {
         if (what_ == what::room || what_ == what::room_by_mark)
             while (zmq_send(self_, "x", 1, ZMQ_DONTWAIT) == 1)

@@ -274,14 +274,14 @@ private:
     }
 
     static int partner(int slot) { return slot ^ 1; }
-    /// What is no request, or no reply, a REQ or REP of libzmq calls readable, although nothing can
-    /// be read.
+    /// Whatever is no request, or no reply, a REQ or REP of libzmq calls readable, although nothing
+    /// can be read.
     bool keeps_form(int slot) const {
         const int other = types_[partner(slot)];
         return (types_[slot] == ZMQ_DEALER || types_[slot] == ZMQ_ROUTER) &&
                (other == ZMQ_REQ || other == ZMQ_REP);
     }
-    /// What is unread when a peer goes is told of in another way, or in part.
+    /// Whatever is unread when a peer goes is told of in another way, or in part.
     void read_before_parting(int slot) {
         for (const int each : {slot, partner(slot)})
             if (types_[each] == ZMQ_XPUB || types_[each] == ZMQ_ROUTER || types_[each] == ZMQ_SUB ||
@@ -456,7 +456,7 @@ private:
                 return;
         send_frame(slot, body(one.b), false);
     }
-    /// Of a peer: one that was seen, or one that may have chosen its id.
+    /// The address of a peer: one that was seen, or one that may have chosen its id.
     std::string address(int slot, const step &one) const {
         const auto &known = seen_[slot];
         if (!known.empty() && one.b % 8 != 0)

@@ -298,7 +298,7 @@ private:
         return {};
     }
 
-    // How many frames come before the body of what is received here.
+    // Says how many frames come before the body of what is received here.
     std::size_t received_envelope() const {
         if (type_ == ZMQ_ROUTER)
             return peer_type_ == ZMQ_REQ ? 2 : 1;

@@ -32,11 +32,12 @@ constexpr int reconnect_ms = 5;
 constexpr std::uint32_t most_parts = 8;
 constexpr std::size_t body_sizes[] = {0, 1, 100, 255, 1000, 8192, 9000, 70'000};
 
-// What outlives a receiver. The driver reads it too, by these offsets.
+// Holds what outlives a receiver. The driver reads it too, by these offsets.
 struct state {
     volatile std::uint64_t received;
     volatile std::uint64_t lost;
-    volatile std::uint64_t last_sequence_plus_one;  // of epoch 0, which has one sender for many receivers
+    // That of epoch 0, which has one sender for many receivers.
+    volatile std::uint64_t last_sequence_plus_one;
 };
 
 struct part_header {
@@ -81,7 +82,7 @@ std::uint32_t crc_of(part_header header, const char *body) {
     return crc32(crc32(0, &header, sizeof header), body, header.length);
 }
 
-// How many parts a message has and how long each is follows from its number.
+// The number of a message says how many parts it has and how long each is.
 std::uint32_t parts_of(std::uint64_t sequence) {
     return static_cast<std::uint32_t>(sequence % most_parts) + 1;
 }

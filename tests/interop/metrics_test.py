@@ -43,6 +43,27 @@ if "network" in sys.argv:
     dealer.connect("tcp://127.0.0.1:%d" % router.bind_to_random_port("tcp://127.0.0.1"))
     dealer.send(b"hello")
     router.recv_multipart()
+if "heartbeat" in sys.argv:
+    publisher = context.socket(zmq.PUB)
+kept = []
+for mode, contexts, sockets in (("paths", 4, 70), ("names", 4, 70), ("contexts", 20, 2)):
+    if mode not in sys.argv:
+        continue
+    import ctypes, tempfile
+    library = ctypes.CDLL("libzmq.so.5")
+    folder = tempfile.mkdtemp()
+    kinds = [zmq.PUB, zmq.SUB, zmq.PUSH, zmq.PULL, zmq.REQ, zmq.REP, zmq.DEALER, zmq.ROUTER, zmq.XPUB, zmq.XSUB, zmq.PAIR]
+    for _ in range(contexts):
+        more = zmq.Context()
+        for _ in range(sockets):
+            made = more.socket(kinds[len(kept) % len(kinds)])
+            if mode == "names":
+                name = b'"' * 60 + b"%d" % (1000 + len(kept))
+                assert library.zmq_setsockopt(ctypes.c_void_p(made.underlying), 0x5A20, name, len(name)) == 0
+            made.bind("ipc://%s/%s%d" % (folder, "n" * (60 - len(folder)), len(kept)))
+            if made.type == zmq.PUB:
+                made.send(b"nobody")
+            kept.append(made)
 print("ready", flush=True)
 if "fork" in sys.argv and os.fork() == 0:
     child = zmq.Context()
@@ -114,6 +135,9 @@ def test_a_program_that_nobody_has_changed_tells_what_it_does():
         assert value(text, r'zlink_messages_sent_total\{[^}]*type="PUSH"\}') == 5
         assert value(text, r'zlink_queue_messages\{[^}]*type="PULL",direction="in"\}') == 4
         assert value(text, r'zlink_messages_dropped_total\{[^}]*type="ROUTER",reason="unroutable"\}') == 1
+        [build] = families(prometheus_client.parser, text)["zlink_build_info"].samples
+        assert build.value == 1 and build.labels["version"].startswith("zlink ") and build.labels["abi"] == "libzmq.so.5"
+        assert {build.labels[each] for each in ("tls", "curve")} <= {"yes", "no"} and re.fullmatch(r"1_\d+(_\d+)?", build.labels["boost"])
         sent = families(prometheus_client.parser, text)["zlink_messages_sent"]
         assert sent.type == "counter" and sum(each.value for each in sent.samples) == 5
         assert value(text, r'zlink_sockets\{[^}]*type="PULL"\}') == 1
@@ -307,6 +331,34 @@ def ask_path(path, what):
         return b"".join(iter(lambda: raw.recv(65536), b""))
 
 
+def sum_of(found, name):
+    return sum(each.value for each in found[name].samples if not each.name.endswith("_created"))
+
+
+@pytest.mark.parametrize("mode, contexts, sockets, silent", [("paths", 4, 280, 26), ("names", 4, 280, 26), ("contexts", 20, 40, 4)])
+def test_the_text_stays_short_and_valid_whatever_there_is(prometheus, tmp_path, mode, contexts, sockets, silent):
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}", mode, TMPDIR=str(tmp_path)) as program:
+        for _ in range(2):
+            text = ask(port)[2]
+            opened = ask(port, Accept="application/openmetrics-text;version=1.0.0")[2]
+            told = ask(port, "/metrics.json")[2]
+            assert max(len(text), len(opened), len(told)) <= 256 * 1024, (len(text), len(opened), len(told))
+            for found in (families(prometheus_client.parser, text), families(prometheus_client.openmetrics.parser, opened)):
+                assert sum_of(found, "zlink_sockets") == sockets + 3
+                assert sum(each.value for each in found["zlink_messages_dropped"].samples if each.labels["reason"] == "no_peer") == silent
+                named = [each.labels for each in found["zlink_sockets"].samples if each.labels["socket"] != "_other"]
+                assert 30 <= len(named) <= 64
+                assert len({(each["context"], each["socket"], each["type"]) for each in named}) == len(named)
+                assert len({each.labels["context"] for each in found["zlink_open_descriptors"].samples}) == min(contexts + 1, 16 + 1)
+            lines = json.loads(told)["sockets"]
+            assert sum(each["sockets"] for each in lines) == sockets + 3
+            assert len([each for each in lines if each["socket"] != "_other"]) <= 64
+        done = subprocess.run([prometheus / "promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+        assert program.end() == ""
+
+
 def test_a_path_belongs_to_the_user_alone_and_carries_the_number_of_the_process(tmp_path):
     with Program(f"unix:{tmp_path}/zlink-%p") as program:
         path = tmp_path / f"zlink-{program.process.pid}"
@@ -322,10 +374,11 @@ def test_a_path_where_somebody_answers_is_taken_and_one_that_is_left_over_is_not
     with Program(f"unix:{path}") as first:
         with Program(f"unix:{path}") as second:
             assert second.end() == f"zlink: metrics: cannot listen at unix:{path}: Address already in use\n"
-        assert first.end() == ""
+        first.process.kill()
+    assert stat.S_ISSOCK(os.lstat(path).st_mode)
     with Program(f"unix:{path}") as third:
         assert third.end() == ""
-    os.unlink(path)
+    assert not os.path.lexists(path)
     pathlib.Path(path).write_text("somebody's", encoding="utf-8")
     with Program(f"unix:{path}") as fourth:
         assert "Address already in use" in fourth.end()
@@ -367,10 +420,12 @@ def read_file(path):
     with open(path, "rb", buffering=0) as file:
         while True:
             head = os.pread(file.fileno(), 128, 0)
-            magic, version, process, start, _, offset, size = head.split()
+            magic, version, process, start, _, offset, size, second = head.split()
+            exposed = os.pread(file.fileno(), int(second), int(offset) + int(size))
             text = os.pread(file.fileno(), int(size), int(offset))
             if os.pread(file.fileno(), 128, 0) == head:
                 assert (magic, version) == (b"zlink-metrics", b"1")
+                assert exposed.startswith(b"# HELP zlink_build_info") and exposed.endswith(b"\n")
                 return int(process), int(start), json.loads(text)
 
 

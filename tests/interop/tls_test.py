@@ -4,8 +4,11 @@ ZLINK_LIBRARY_DIR says where the library is.
 """
 
 import os
+import pathlib
+import shutil
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -49,22 +52,51 @@ def free_port():
         return trial.getsockname()[1]
 
 
-def program_of_the_guide(heading, port, directory):
-    """Compiled, with that port instead of the guide's."""
-    source = directory / f"{heading.replace(' ', '_')}.c"
-    source.write_text(blocks_of_the_guide(heading, "c")[0].replace("5555", str(port)))
-    libraries = os.environ["ZLINK_LIBRARY_DIR"]
-    subprocess.run(["cc", "-I", GUIDE.parents[1] / "include", source, "-o", source.with_suffix(""), "-L", libraries, "-lzmq",
-                    f"-Wl,-rpath,{libraries}"], check=True)
-    return source.with_suffix("")
+def wait_for_listener(port):
+    """Without connecting to it, which it would have words for."""
+    wanted, end = f":{port:04X} 00000000:0000 0A ", time.monotonic() + PATIENCE
+    while wanted not in pathlib.Path("/proc/net/tcp").read_text():
+        assert time.monotonic() < end, "nobody listens"
+        time.sleep(0.01)
+
+
+BUILT_AND_RUN = "Build them and run them"
+
+
+def build_programs_of_the_guide(port, directory):
+    """By the guide's own commands, with that port instead of the guide's."""
+    for name, heading in (("server.c", "A server"), ("client.c", "A client")):
+        (directory / name).write_text(blocks_of_the_guide(heading, "c")[0].replace("5555", str(port)))
+    script = blocks_of_the_guide(BUILT_AND_RUN, "sh")[0].replace("cc ", "cc -Wall -Wextra -Werror ")
+    script = script.replace("/opt/zlink/include", str(GUIDE.parents[1] / "include")).replace("/opt/zlink/lib", os.environ["ZLINK_LIBRARY_DIR"])
+    subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True)
 
 
 def test_the_guide_s_programs_know_each_other(files, tmp_path):
+    build_programs_of_the_guide(free_port(), tmp_path)
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    script = blocks_of_the_guide(BUILT_AND_RUN, "sh")[1] + "wait\n"
+    done = subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, check=True, timeout=PATIENCE, capture_output=True)
+    assert done.stdout == b"CN=alice\n"
+
+
+def test_the_guide_s_programs_say_what_the_guide_says_when_one_is_refused(files, tmp_path):
     port = free_port()
-    programs = [program_of_the_guide(heading, port, tmp_path) for heading in ("A server", "A client")]
-    with subprocess.Popen([programs[0]], cwd=files, stdout=subprocess.PIPE) as served:
-        subprocess.run([programs[1]], cwd=files, check=True, timeout=PATIENCE)
-        assert served.communicate(timeout=PATIENCE)[0] == b"CN=alice\n"
+    build_programs_of_the_guide(port, tmp_path)
+    do_as_the_guide_says("An authority and two certificates", tmp_path)
+    said = [text.replace("5555", str(port)).encode() for text in blocks_of_the_guide(BUILT_AND_RUN, "text")]
+    how = {"env": dict(os.environ, ZLINK_LOG="warn"), "stderr": subprocess.PIPE}
+    with subprocess.Popen([tmp_path / "server"], cwd=files, **how) as served:
+        wait_for_listener(port)
+        with subprocess.Popen([tmp_path / "client"], cwd=tmp_path, **how) as refused:
+            limits = [threading.Timer(PATIENCE, each.kill) for each in (refused, served)]
+            for limit in limits:
+                limit.start()
+            heard = [refused.stderr.readline(), served.stderr.readline()]
+            for limit, each in zip(limits, (refused, served)):
+                limit.cancel()
+                each.kill()
+    assert heard == said
 
 
 def test_the_guide_s_one_certain_peer_is_the_only_one(context, tmp_path):

@@ -45,6 +45,48 @@ TEST(marks, are_the_sum_of_both_shares_whoever_sets_his_last) {
 
 namespace {
 
+/// The writer awaits a drain, and wants to be told of each message, while the reader changes its
+/// share: a mark of 1 has to stand in the end.
+outcome drain_beside_a_mark(std::memory_order by) {
+    return explore([by] {
+        struct direction {
+            atomic<int> readers_share{1}, hwm{1000};
+            atomic<bool> is_drain_awaited{false};
+        };
+        auto it = std::make_shared<direction>();
+        const auto join = [=] {
+            int readers = 0;
+            bool is_awaited = false;
+            do {
+                readers = it->readers_share.load(by);
+                is_awaited = it->is_drain_awaited.load(by);
+                it->hwm.store(is_awaited ? 1 : readers, by);
+            } while (readers != it->readers_share.load(by) || is_awaited != it->is_drain_awaited.load(by));
+        };
+        const auto writer = [=] {
+            it->is_drain_awaited.exchange(true, by == seq_cst ? seq_cst : acq_rel);
+            join();
+        };
+        const auto reader = [=] {
+            it->readers_share.store(20, by);
+            join();
+        };
+        return program{{writer, reader},
+                       [=] { expect(it->hwm.load() == 1, "the reader tells of steps only"); }};
+    });
+}
+
+}  // namespace
+
+TEST(marks, tell_of_each_message_while_a_drain_is_awaited) {
+    const outcome all = drain_beside_a_mark(seq_cst);
+    EXPECT_EQ(all.failure, "");
+    EXPECT_EQ(all.left, 0u);
+    EXPECT_NE(drain_beside_a_mark(acquire).failure, "");
+}
+
+namespace {
+
 /// Two threads have something for one task. `queues` is the order of the exchange that says whether
 /// it is in the list already.
 outcome posts_of_one_task(std::memory_order queues) {

@@ -156,7 +156,9 @@ std::size_t world::make_location(std::uint64_t value) {
 }
 
 std::size_t world::first_visible(std::size_t at, std::memory_order order) {
-    const double since = std::max(time_in(self().now, at), is_sc(order) ? time_in(last_sc_, at) : 0);
+    double since = time_in(self().now, at);
+    if (is_sc(order))
+        since = std::max({since, time_in(last_sc_, at), time_in(all_fences_, at)});
     std::size_t i = 0;
     while (places_[at][i].time < since)
         ++i;
@@ -244,6 +246,7 @@ bool world::compare_exchange(std::size_t at, std::uint64_t &expected, std::uint6
 void world::fence_of(thread &of) {
     join(of.now, of.acquired);
     join(of.now, all_fences_);
+    join(of.now, last_sc_);
     all_fences_ = of.now;
     // Two fences alone do not make what is not atomic pass from one to the other: there has to be a
     // load that reads what the other has stored.

@@ -9,8 +9,9 @@
 //           that releases carries its thread's view, and a load that acquires takes it over. A
 //           store may be put behind any that its thread has seen, but not between a
 //           read-modify-write and the store that it read. Fences of seq_cst hand their views from
-//           one to the next; accesses of seq_cst do so for their own location. barrier_of_all() is
-//           such a fence in each thread at once, as membarrier(2).
+//           one to the next; accesses of seq_cst do so for their own location, and a fence sees
+//           those before it, and is seen by those behind. barrier_of_all() is such a fence in each
+//           thread at once, as membarrier(2).
 // Plain:    an object that is not atomic may be read by a thread that has seen all its writes, and
 //           written by one that has seen all its reads, too; all else is a race, and fails.
 // Limits:   a load is never put behind a store that follows it in its thread (load buffering). A
@@ -106,7 +107,7 @@ struct outcome {
     std::string failure;     // of the first run that failed; empty where there was none
 };
 
-/// What the threads do in one run. `at_end` looks at the result once all are done.
+/// Holds what the threads do in one run. `at_end` looks at the result once all are done.
 struct program {
     std::vector<std::function<void()>> threads;
     std::function<void()> at_end = [] {};
@@ -119,7 +120,7 @@ inline void expect(bool holds, const char *what) { world::current().expect(holds
 inline void full_fence() { world::current().full_fence(); }
 inline void barrier_of_all() { world::current().barrier_of_all(); }
 
-/// As std::atomic, of what fits into 64 bits.
+/// This is as std::atomic, of what fits into 64 bits.
 template <class T>
 class atomic {
 public:

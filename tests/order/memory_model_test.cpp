@@ -80,6 +80,25 @@ TEST(memory_model, lets_both_miss_the_other_unless_both_have_a_fence) {
     EXPECT_FALSE(store_buffering(nothing, barrier).contains("00")) << "a barrier is a fence of both";
 }
 
+TEST(memory_model, orders_a_fence_and_the_accesses_of_seq_cst_that_stand_for_the_other) {
+    // C++20, [atomics.order]: an access of seq_cst has one place in the order of the fences.
+    const auto mixed = [](std::memory_order store, std::memory_order load) {
+        return results(
+            [=](two_flags &o) {
+                o.x.store(1, store);
+                o.first = o.y.load(load);
+            },
+            [](two_flags &o) {
+                o.y.store(1, relaxed);
+                full_fence();
+                o.second = o.x.load(relaxed);
+            });
+    };
+    EXPECT_FALSE(mixed(seq_cst, seq_cst).contains("00"));
+    EXPECT_TRUE(mixed(seq_cst, acquire).contains("00"));
+    EXPECT_TRUE(mixed(release, seq_cst).contains("00"));
+}
+
 TEST(memory_model, keeps_one_order_of_the_stores_of_a_location) {
     const auto found = results([](two_flags &o) { o.x.store(1, relaxed); },
                                [](two_flags &o) {

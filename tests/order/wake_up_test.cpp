@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "order/memory_model.hpp"
+#include "pipe/write_turn.hpp"
 
 namespace zlink::order {
 
@@ -227,6 +228,54 @@ TEST(wake_up, reaches_a_loop_that_goes_to_sleep) {
     EXPECT_EQ(all_wake_ups([] { return post_and_sleep(true, true); }).failure, "");
     EXPECT_NE(all_wake_ups([] { return post_and_sleep(false, true); }).failure, "");
     EXPECT_NE(all_wake_ups([] { return post_and_sleep(true, false); }).failure, "");
+}
+
+namespace {
+
+/// sender::end_write() of a sender that has found its stream full, and says that its reader is
+/// awake; beside the end of its lease, after which the I/O thread writes the rest and sleeps. Then
+/// the sender publishes once more.
+program give_and_publish(bool says_before_it_gives) {
+    struct direction {
+        basic_write_turn<atomic> turn;
+        atomic<bool> is_leased{true};
+        atomic<bool> reader_armed{false};
+        atomic<int> committed{1};
+        bool is_woken = false;
+        bool sleeps = false;
+    };
+    auto it = std::make_shared<direction>();
+    expect(it->turn.try_take(), "nobody has it");
+    const auto sender = [=] {
+        if (says_before_it_gives)
+            it->reader_armed.store(false, relaxed);
+        const bool was_refused = it->turn.give();
+        if (!says_before_it_gives)
+            it->reader_armed.store(false, relaxed);
+        if (was_refused || !it->is_leased.load(seq_cst))
+            it->is_woken = true;
+        it->committed.store(2, release);
+        full_fence();
+        if (it->reader_armed.load(relaxed))
+            it->is_woken = true;
+    };
+    const auto io = [=] {
+        it->is_leased.exchange(false, acq_rel);
+        if (!it->turn.take_or_request())
+            return;
+        it->reader_armed.store(true, seq_cst);
+        full_fence();
+        (void)it->turn.give();
+        it->sleeps = it->committed.load(acquire) == 1;
+    };
+    return {{sender, io}, [=] { expect(!it->sleeps || it->is_woken, "it sleeps, and nobody wakes it"); }};
+}
+
+}  // namespace
+
+TEST(wake_up, reaches_a_reader_that_was_said_to_be_awake_before_the_turn_was_given) {
+    EXPECT_EQ(all_wake_ups([] { return give_and_publish(true); }).failure, "");
+    EXPECT_NE(all_wake_ups([] { return give_and_publish(false); }).failure, "");
 }
 
 }  // namespace zlink::order

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Does what the examples say of themselves: builds them by the commands that stand in them, and runs them.
+"""Does what the examples say of themselves: builds them by the commands that stand in them, and runs them. Git ignores what they leave.
 
 Usage: check_examples.py SOURCE_DIRECTORY DIRECTORY_OF_LIBRARY [WITHOUT_TLS]
 """
@@ -10,6 +10,9 @@ import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from left_behind import left_behind, remember  # noqa: E402
 
 PATIENCE = 60
 
@@ -77,6 +80,7 @@ def check_tls(place):
     page = (place / "examples/tls/README.md").read_text(encoding="utf-8")
     certificates, programs, _ = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     run("sh", "-ec", certificates, cwd=place)
+    place = place / "build/tls"
     run("sh", "-ec", programs, cwd=place)
     with Server(place, 1) as server:
         expect(run("./client", server.endpoint, "good day", cwd=place), "good day, CN=alice\n", "the client")
@@ -89,6 +93,7 @@ def check_stranger(place, certificates):
     stranger = place / "stranger"
     stranger.mkdir()
     run("sh", "-ec", certificates, cwd=stranger)
+    stranger /= "build/tls"
     with Server(place, 1) as server:
         client = subprocess.Popen([place / "client", server.endpoint], cwd=stranger, text=True, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, env=dict(os.environ, ZLINK_LOG="warn"))
@@ -109,10 +114,13 @@ def main(sources, libraries, without_tls=""):
         for name, real in (("include", pathlib.Path(sources, "include")), ("build/release/lib", pathlib.Path(libraries))):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).symlink_to(real.resolve())
+        remember(place, pathlib.Path(sources))
         check_hello(place)
         check_steering(sources, place)
         if not without_tls:
             check_tls(place)
+        if left := left_behind(place):
+            sys.exit(f"git add -A would take {left}")
 
 
 if __name__ == "__main__":

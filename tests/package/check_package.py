@@ -112,7 +112,8 @@ def check_static_flags(place, environment):
 
 def check_part_of_another(cmake, source, place, targets):
     """Another project configures with the source directory below it, and a file of it compiles. The library itself would take minutes."""
-    options = {"curve": "set(ENABLE_CURVE ON)\nset(WITH_LIBSODIUM ON)", "no_curve": "set(ENABLE_CURVE OFF)"}
+    options = {"curve": "set(ENABLE_CURVE ON)\nset(WITH_LIBSODIUM ON)\nset(ENABLE_WS ON)", "no_curve": "set(ENABLE_CURVE OFF)\nset(ENABLE_WS OFF)",
+               "no_ws": "set(ENABLE_CURVE OFF)\nset(DISABLE_WS ON)"}
     for name, lines in options.items():
         parent, build = place / name, place / name / "build"
         parent.mkdir()
@@ -123,6 +124,9 @@ def check_part_of_another(cmake, source, place, targets):
         commands = "".join(path.read_text() for path in build.rglob("link.txt"))
         if ("sodium" in commands) != (name == "curve"):
             sys.exit(f"{name}: libsodium is not linked as the options say:\n{commands}")
+        flags = "".join(path.read_text() for path in build.rglob("flags.make"))
+        if ("ZLINK_WITH_WS" in flags) != (name == "curve"):
+            sys.exit(f"{name}: WebSocket is not built as the options say:\n{flags}")
 
 
 def main(cmake, sources, build, targets):

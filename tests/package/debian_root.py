@@ -1,16 +1,19 @@
 #!/usr/bin/python3
-"""Proves the Debian packages in a bare root that debootstrap makes, and prints what was seen as Markdown.
+"""Proves the packages in a bare root of Debian or Ubuntu that debootstrap makes, and prints what was seen as Markdown.
 
 packages  installs zlink-libzmq5 and everything of the distribution that depends on libzmq5, looks which file each program and library
           there would load, has ten of them exchange messages, and has Debian's library back; then zlink beside libzmq5, chosen and not.
 sources   unpacks a release tarball (make dist) in the root; there `make`, `make build`, `make demo` and `make package`, as somebody types
           them who has nothing but make. Then it installs these packages, exchanges messages, and goes there and back as above.
+tests     unpacks such a tarball in the root; there `make deps-test`, and the unit tests, built by the compiler of that distribution. pip asks
+          as it is told to on this machine.
 
 It needs root, the network, debootstrap, and 12 GB where the root is made; that is removed at the end. The mirror is the one that apt has
-here.
+here for that distribution, or else the one that debootstrap knows. A root of Ubuntu has its updates, too; its keys are those of Debian 13's
+package, where the machine has none.
 
 Usage: debian_root.py packages SUITE DIRECTORY_OF_PACKAGES [ROOT]
-       debian_root.py sources SUITE TARBALL [ROOT]
+       debian_root.py sources|tests SUITE TARBALL [ROOT]
 """
 
 import os
@@ -20,12 +23,24 @@ import subprocess
 import sys
 import tempfile
 
+import debian_packages
+
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = "libzmq.so.5"
+KEYS_OF_UBUNTU = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
 # Programs of the packages that the exchanges need beside those that depend on libzmq5.
 ALSO_NEEDED = ["ffmpeg", "gcc", "libc6-dev", "octave", "php-cli", "pkg-config", "python3-ipython", "r-base-core"]
 # It goes where Debian's development files would be, and comes with our packages.
 NOT_INSTALLED = {"libzmq3-dev": "zlink-libzmq3-dev is in its place"}
+
+
+def keys_of_ubuntu(place):
+    """Debian 12 has no package of them."""
+    if pathlib.Path("/", KEYS_OF_UBUNTU).exists():
+        return f"/{KEYS_OF_UBUNTU}"
+    native = subprocess.run(["dpkg", "--print-architecture"], check=True, capture_output=True, text=True).stdout.strip()
+    debian_packages.unpack(place, "ubuntu-keyring", native, place)
+    return place / KEYS_OF_UBUNTU
 
 
 class Root:
@@ -39,13 +54,20 @@ class Root:
             sys.exit(f"{self.path} is not empty: it would be removed at the end")
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o755)  # apt's own user has to get in
-        mirror = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", "Created-By: Packages"],
-                                check=True, capture_output=True, text=True).stdout.splitlines()
-        mirror = next(line.split()[0] for line in mirror if line.endswith(" Debian Debian"))
-        subprocess.run(["debootstrap", "--variant=minbase", self.suite, self.path, mirror], check=True, stdout=subprocess.DEVNULL)
+        is_ubuntu = os.path.realpath(f"/usr/share/debootstrap/scripts/{self.suite}").endswith("/gutsy")  # where all of Ubuntu's lead
+        mirror = debian_packages.mirrors_of("Ubuntu" if is_ubuntu else "Debian")[:1]
+        with tempfile.TemporaryDirectory(prefix="zlink_keys_") as place:
+            more = ["--components=main,universe", f"--keyring={keys_of_ubuntu(pathlib.Path(place))}"] if is_ubuntu else []
+            subprocess.run(["debootstrap", "--variant=minbase", *more, self.suite, self.path, *mirror], check=True, stdout=subprocess.DEVNULL)
+        if is_ubuntu:
+            sources = self.path / "etc/apt/sources.list"
+            line = sources.read_text(encoding="utf-8").splitlines()[0]
+            updates = [line.replace(f" {self.suite} ", f" {self.suite}-{pocket} ") for pocket in ("updates", "security")]
+            sources.write_text("\n".join([line, *updates, ""]), encoding="utf-8")
         (self.path / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")  # no service is started
         (self.path / "usr/sbin/policy-rc.d").chmod(0o755)
         self.run("apt-get", "update")
+        self.run("apt-get", "upgrade", "-y")
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -163,6 +185,17 @@ def expect(what, seen, wanted, wrong):
         wrong.append(f"{what}: {seen}, not {wanted}")
 
 
+def check_completions(root, wrong):
+    """Shells of the distribution complete what is typed behind `zlink`."""
+    root.install("bash-completion", "zsh", "python3")
+    shutil.copy(HERE / "press_tab.py", root.path)
+    for shell, place in (("bash", "bash-completion/completions/zlink"), ("zsh", "zsh/vendor-completions/_zlink")):
+        owner = root.attempt("dpkg", "-S", f"/usr/share/{place}")[1].split(":")[0]
+        expect(f"`/usr/share/{place}` is of", owner, "zlink-tools", wrong)
+        in_terminal = ("sh", "-ec", 'mount -t devpts devpts /dev/pts; exec /press_tab.py "$1"', "sh", shell)
+        expect(f"`zlink su`, TAB, `--topi`, TAB in {shell}", root.attempt(*in_terminal, seconds=120)[1].strip(), "sub --topic", wrong)
+
+
 def there_and_back(root, at):
     """From the packages to Debian's library and back, beside it, and away."""
     wrong = []
@@ -215,6 +248,7 @@ def prove_packages(root, debs):
     expect("before, a program runs on", library_in_use(root), "libzmq", wrong)
     root.install(at["zlink-libzmq5"], at["zlink-libzmq3-dev"], at["zlink-tools"])
     expect("with zlink-libzmq5, on", library_in_use(root), "zlink", wrong)
+    check_completions(root, wrong)
     print()
     wrong += check_dependents(root)
     root.run("apt-get", "check")
@@ -225,11 +259,34 @@ def prove_packages(root, debs):
     return wrong + there_and_back(root, at)
 
 
-def prove_sources(root, tarball):
+def unpack(root, tarball):
     shutil.copy(tarball, root.path)
     root.install("make", "xz-utils")
     root.run("tar", "-xf", f"/{tarball.name}", "-C", "/root")
-    place = f"/root/{tarball.name.removesuffix('.tar.xz')}"
+    return f"/root/{tarball.name.removesuffix('.tar.xz')}"
+
+
+def prove_tests(root, tarball):
+    place = unpack(root, tarball)
+    for path in map(pathlib.Path, ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")):
+        if path.is_file():
+            (root.path / path.relative_to("/")).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root.path / path.relative_to("/"))
+    in_place = ("sh", "-ec", f'cd {place}; exec "$@"', "sh")
+    for title, *command in (("make deps-test", "make", "deps-test"), ("cmake --preset release", "cmake", "--preset", "release"),
+                            ("the unit tests are built", "cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), "--target", "unit_tests"),
+                            ("the unit tests", "ctest", "--preset", "release", "-R", "^unit_")):
+        went_well, said = root.attempt(*in_place, *command, seconds=7200)
+        print(f"- {title}: {'in order' if went_well else 'failed'}", flush=True)
+        print(said[-3000:], file=sys.stderr)
+        if not went_well:
+            return [title]
+    print(f"- {root.run('c++', '--version').splitlines()[0]}, {root.run('cmake', '--version').splitlines()[0]}")
+    return []
+
+
+def prove_sources(root, tarball):
+    place = unpack(root, tarball)
     wrong = []
     for target in ("", "build", "demo", "package"):
         went_well, said = root.attempt("make", "-C", place, *target.split(), seconds=3600)
@@ -245,6 +302,7 @@ def prove_sources(root, tarball):
     root.install("libczmq4", "python3-zmq", "gcc", "libc6-dev", "pkg-config")
     root.install(at["zlink-libzmq5"], at["zlink-libzmq3-dev"], at["zlink-tools"])
     expect("with zlink-libzmq5, a program runs on", library_in_use(root), "zlink", wrong)
+    check_completions(root, wrong)
     wrong += check_exchanges(root, "czmq.py", "development.sh", "pyzmq.py")
     print()
     return wrong + there_and_back(root, at)
@@ -257,7 +315,7 @@ def main(kind, suite, what, place=None):
         if kind == "packages":
             wrong = prove_packages(root, made_packages(what))
         else:
-            wrong = prove_sources(root, pathlib.Path(what))
+            wrong = (prove_tests if kind == "tests" else prove_sources)(root, pathlib.Path(what))
     finally:
         root.remove()
     if wrong:
@@ -265,6 +323,6 @@ def main(kind, suite, what, place=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5) or sys.argv[1] not in ("packages", "sources"):
+    if len(sys.argv) not in (4, 5) or sys.argv[1] not in ("packages", "sources", "tests"):
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -12,7 +12,8 @@ namespace zlink::sim {
 namespace {
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
-constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
+// For dials, handshakes and queues to drain, beside a reconnect.
+constexpr duration patience = seconds(2);
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 
 constexpr milliseconds longest_way{60};  // of last words
@@ -235,10 +236,10 @@ void conversations::prove_life() {
     });
     if (!is_alive)
         world_.violate(promise::lives, "after the last fault" + deaf);
-    // What was in the queue of a publisher that dials comes first, whoever has subscribed by then;
-    // and subscriptions count against its mark for receiving, so that a long list of them takes
-    // several calls of the publisher's. And everybody needs a moment to hear of the connections
-    // that are gone.
+    // Whatever was in the queue of a publisher that dials comes first, whoever has subscribed by
+    // then; and subscriptions count against its mark for receiving, so that a long list of them
+    // takes several calls of the publisher's. And everybody needs a moment to hear of the
+    // connections that are gone.
     if (!world_.is_over())
         world_.sleep_for(milliseconds(plan_.is_publishing() ? 300 : 50));
 }
@@ -257,7 +258,7 @@ std::uint64_t conversations::missing() const {
     return sum;
 }
 
-/// What is sent while nothing is wrong arrives, all of it.
+/// Whatever is sent while nothing is wrong arrives, all of it.
 void conversations::last_round() {
     phase_ = phase::last_round;
     last_round_began_ = world_.now();
@@ -272,7 +273,7 @@ void conversations::last_round() {
     if (!has_arrived)
         world_.violate(promise::no_loss,
                        std::to_string(missing()) + " messages of the last round are missing");
-    // What was queued before has had its chance by now: it stood in front.
+    // Whatever was queued before has had its chance by now: it stood in front.
     world_.sleep_for(seconds(1));
     if (!world_.is_over())
         ledger_.settle(living_);
@@ -327,45 +328,34 @@ void conversations::conduct() {
             last_round();
     }
     end_all();
-    // Nothing else knows what becomes of each message that is sent.
-    if (plan_.is_inproc && !handler_ && !world_.is_over())
-        for (const sim_context *each : {&left_, &right_})
-            if (const std::string why = each->unaccounted(); !why.empty())
-                world_.violate(promise::counts_once, why);
-    // What monitors say goes from socket to socket, and is counted by the simulator's contexts.
-    if (!plan_.is_inproc && !handler_ && !plan_.is_monitored && plan_.mechanism == mechanism_kind::null &&
-        !world_.is_over())
+    if (!world_.is_over())
         check_counters();
 }
 
-/// Each message that went through the network, at both of its ends. What was sent was written to a
-/// stream as a whole, or is counted as lost. What a connection has read from its stream was
-/// received, or is counted as lost. Between the two is what the network kept for ever, or gave to
-/// nobody.
+/// Over inproc nothing else knows what becomes of each message that is sent.
 void conversations::check_counters() {
-    const auto sum = [this](std::initializer_list<counter> which) {
-        std::uint64_t all = 0;
-        for (const counter each : which)
-            all += left_.counts().get(each) + right_.counts().get(each);
-        return static_cast<std::int64_t>(all);
-    };
-    const std::int64_t sent = sum({counter::messages_sent});
-    const std::int64_t lost_here = sum({counter::dropped_linger, counter::dropped_peer_gone});
-    const auto written = static_cast<std::int64_t>(network_.metered_written().messages);
-    if (sent != lost_here + written)
-        world_.violate(promise::counts_once, std::to_string(sent) + " messages were sent, " +
-                                                 std::to_string(lost_here) + " lost before, and " +
-                                                 std::to_string(written) + " written");
-    if (plan_.is_publishing())  // whose subscriptions are counted when they are received
-        return;
-    const std::int64_t received = sum({counter::messages_received});
-    const std::int64_t lost_there = sum({counter::dropped_unread});
-    const auto read = static_cast<std::int64_t>(network_.metered_read().messages);
-    const std::int64_t left = read - received - lost_there;
-    if (left != 0)
-        world_.violate(promise::counts_once, std::to_string(read) + " messages were read, " +
-                                                 std::to_string(received) + " received, and " +
-                                                 std::to_string(lost_there) + " lost behind");
+    if (plan_.is_inproc)
+        for (const sim_context *each : {&left_, &right_})
+            if (const std::string why = each->unaccounted(); !why.empty())
+                world_.violate(promise::counts_once, why);
+    for (const bool is_left : {true, false}) {
+        std::set<int> tags;
+        for (const member *each : side(is_left))
+            tags.insert(each->tag);
+        const char *const name = is_left ? "left" : "right";
+        const sim_context &which = is_left ? left_ : right_;
+        // That which a publisher is told of subscriptions is counted as messages when it is
+        // received.
+        const bool is_told = plan_.is_publishing() && is_left;
+        if (!plan_.is_inproc && plan_.mechanism != mechanism_kind::curve)
+            stage::check_counters(name, which, tags, !is_told);
+        if (plan_.is_inproc && !is_left)
+            continue;  // all of them are of the left
+        if (!plan_.is_publishing())
+            check_given(name, which);
+        if (!plan_.is_publishing() || (!is_left && !plan_.is_inproc))
+            check_taken(name, which);
+    }
 }
 
 verdict conversations::run() {

@@ -1,4 +1,4 @@
-// What becomes of the sockets of members; see conversations.hpp.
+// Plays what becomes of the sockets of members; see conversations.hpp.
 #include "conversations.hpp"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void conversations::monitor(member &self) {
 
 /// The life of an actor that reads a monitor.
 void conversations::watch(sim_context &home, int tag, const std::string &endpoint) {
-    auto reader = home.make_socket(default_settings(socket_type::pair));
+    auto reader = home.make_socket(default_settings(socket_type::pair), false);
     if (!reader)
         return;
     monitor_watch judge(world_, tag, plan_.keeps_sockets);
@@ -169,7 +169,7 @@ void conversations::note_end(member &self) {
             theirs.counts_as_ended = true;
     if (self.options.linger_ms != 0)
         ledger_.expect_second_connection(self.tag, end_of_linger(self.options.linger_ms));
-    // What is sent from here on is judged by itself.
+    // Whatever is sent from here on is judged by itself.
     self.out.clear();
 }
 
@@ -195,7 +195,7 @@ void conversations::live(const std::vector<member *> &all) {
         }
     }
     for (member *m : all) {
-        // What comes from here on is thrown away, and its senders may send more.
+        // Whatever comes from here on is thrown away, and its senders may send more.
         for (channel &theirs : ledger_.channels())
             theirs.counts_as_ended |= theirs.to == m->tag;
         m->has_ended = true;

@@ -1,4 +1,4 @@
-// What publishers and subscribers do beside sending and receiving; see conversations.hpp.
+// Plays what publishers and subscribers do beside sending and receiving; see conversations.hpp.
 //
 // Topics:   all messages begin with the same octets, to which everybody subscribes. Where XPUB and
 //           XSUB take part, some have a frame in front that says a topic; subscribers change their
@@ -22,7 +22,7 @@ void conversations::choose_types(settings &options, bool is_left) {
     options.type = is_left ? (chance_.coin() ? xpub : pub) : (chance_.coin() ? xsub : sub);
     options.xpub_verbose = chance_.chance(300'000);
     options.xpub_verboser = !options.xpub_verbose && chance_.chance(300'000);
-    // What follows the first frame of a message may begin with any octet.
+    // Whatever follows the first frame of a message may begin with any octet.
     options.only_first_subscribe = plan_.looks.most_parts > 1 || chance_.coin();
     // Besides they send or listen to the other direction, and change what they want.
     options.receive_timeout_ms = static_cast<int>(chance_.between(1, 20));
@@ -74,7 +74,7 @@ void conversations::subscribe(member &self) {
     }
 }
 
-/// What a subscriber does by itself, between two messages.
+/// Does what a subscriber does by itself, between two messages.
 void conversations::change_mind(member &self) {
     if (plan_.kind != conversation::xpub_xsub || self.is_left || !self.handle)
         return;
@@ -132,11 +132,12 @@ octets conversations::front_of(const channel &what) const {
     return found == front_of_.end() ? octets{} : found->second;
 }
 
-/// What is no message of a channel's, or stands in front of one. True when nothing is left of it.
+/// Takes what is no message of a channel's, or stands in front of one. True when nothing is left of
+/// it.
 bool conversations::take_topic(member &self, std::deque<octets> &parts, octets &topic, int link) {
     const bool is_notice = self.is_left && parts.size() == 1 && !parts[0].empty() && parts[0][0] <= 1;
     if (is_notice) {
-        // Of a peer that has left.
+        // It is of a peer that has left.
         const bool is_lost = parts[0][0] == 0 && link == 0 && !plan_.is_inproc &&
                              world_.strikes(planted::untold_leaving, 300'000);
         if (!is_lost)

@@ -1,4 +1,4 @@
-// What members send and receive; see conversations.hpp.
+// Plays what members send and receive; see conversations.hpp.
 #include "conversations.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace zlink::sim {
 
-/// What zmq_poll says of the sockets. False when it says nothing of them.
+/// Asks what zmq_poll says of the sockets. False when it says nothing of them.
 bool conversations::poll(std::span<member *const> all, short wanted, int timeout_ms,
                          std::vector<watched> &items) {
     items.clear();
@@ -107,7 +107,7 @@ void conversations::turn(member &self) {
         if (!poll(self_alone, also_receives ? wanted : wanted & ZMQ_POLLOUT,
                   static_cast<int>(chance_.between(0, plan_.is_patient ? 300 : 20)), items))
             return;
-        // What an XPUB was to be told of may be taken back.
+        // Whatever an XPUB was to be told of may be taken back.
         if (items[0].ready & ZMQ_POLLIN)
             receive_turn(self, ZMQ_DONTWAIT, self.options.type != socket_type::xpub);
     } else if (also_receives && (chance_.coin() || !may_send(self))) {
@@ -173,8 +173,10 @@ conversations::outcome conversations::send(member &self, channel &to, const std:
             const outcome result = send_part(self, body, i + 1 < front.size() + count);
             if (result == outcome::done)
                 break;
-            if (result == outcome::ended || i == 0)
+            if (result == outcome::ended || i == 0) {
+                self.home->of_application().half_given += i > 0;
                 return result;
+            }
             world_.sleep_for(microseconds(chance_.between(1, 200)));
         }
         if (chance_.chance(20'000))
@@ -183,6 +185,7 @@ conversations::outcome conversations::send(member &self, channel &to, const std:
             return outcome::ended;
     }
     ledger_.note_sent(to);
+    ++self.home->of_application().given;
     return outcome::done;
 }
 
@@ -292,6 +295,7 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         if (has_more && chance_.chance(10'000))
             pause(self);
     }
+    ++self.home->of_application().taken;
     return outcome::done;
 }
 

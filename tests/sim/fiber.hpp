@@ -36,7 +36,7 @@ private:
     ucontext_t own_;
     ucontext_t caller_;
     bool has_returned_ = false;
-    // What the sanitizers want to know of stacks.
+    // Holds what the sanitizers want to know of stacks.
     void *own_fake_stack_ = nullptr;
     void *caller_fake_stack_ = nullptr;
     const void *caller_bottom_ = nullptr;

@@ -22,7 +22,7 @@ void handler::live() {
         settings options = default_settings(is_router ? socket_type::router : socket_type::rep);
         options.receive_timeout_ms = options.send_timeout_ms = patience_ms;
         options.linger_ms = 0;
-        auto self = home_.make_socket(options);
+        auto self = home_.make_socket(options, false);
         if (!self)
             return;
         if (!failed(self->bind(endpoint)))
@@ -80,7 +80,7 @@ handler::mood handler::choose_mood() {
 
 bool handler::answer(socket &self, const frames &asked, bool is_router) {
     ++asked_;
-    // What a ROUTER has in front goes back with the answer.
+    // Whatever a ROUTER has in front goes back with the answer.
     const std::size_t front = is_router ? 2 : 0;
     if (asked.size() < front + 6) {
         world_.violate(promise::admits, "a question of " + std::to_string(asked.size()) + " frames");

@@ -109,8 +109,8 @@ void ledger::check_bound(const channel &which) {
     const std::uint64_t first =
         at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
-    // What connections that are gone have brought stands in queues of their own, where the receiver
-    // accepted them.
+    // Whatever connections that are gone have brought stands in queues of their own, where the
+    // receiver accepted them.
     const std::uint64_t queues = which.receiver_dials ? 1 : 1 + which.broken_since_delivery.size();
     const std::uint64_t receive_marks = queues * which.receive_hwm;
     // One more at each end: the message just read from the queue, and the one being written.
@@ -190,7 +190,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     to.newest = std::max(to.newest, to.last);
     to.newest_sent =
         std::max(to.newest_sent, number < which.sent.size() ? which.sent[number].when : world_.now());
-    // What comes by a newer connection than those that broke says that what they lost is behind us.
+    // Whatever comes by a newer connection than those that broke says that what they lost is behind
+    // us.
     if (link > paths_[{which.from, at}].last_broken)
         which.lost_since_delivery = 0;
     which.broken_since_delivery.erase(which.broken_since_delivery.begin(),
@@ -282,7 +283,7 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         settle_gaps(which);
 }
 
-/// Where one queue feeds one connection after the other, what is missing between two that arrived
+/// One queue may feed one connection after the other: what is missing between two that arrived
 /// was lost by those that broke between them.
 void ledger::settle_gaps(const channel &which) {
     const auto at = which.receivers.find(which.to);

@@ -6,7 +6,7 @@
 //           back, 13 goes on: see network.cpp; 14 legal events: see monitor_watch.hpp; 15 knows
 //           topics: see topic_watch.hpp; 16 newest value: see newest.hpp; 17 admits: see
 //           handler.hpp; 18 fresh nonces: see nonce_watch.hpp; 19 counts once: see sim_context.hpp
-//           for inproc, and check_counters() in conversations.cpp for the networks.)
+//           for inproc, and the checks in stage.hpp for the networks and the applications.)
 // Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of
 //           several, or to all of them. A message carries channel, epoch, number, part, length and
 //           checksum; its parts follow from channel and number, so that each octet of what arrives
@@ -29,7 +29,7 @@ namespace zlink::sim {
 
 using octets = std::vector<std::uint8_t>;
 
-/// What messages look like in this run.
+/// Holds what messages look like in this run.
 struct message_profile {
     std::size_t most_parts = 1;
     std::size_t largest_part = 100;
@@ -54,8 +54,9 @@ struct channel {
     bool sender_dials = false;
     bool receiver_dials = false;
     bool is_inproc = false;
-    bool may_be_refused = false;   // peers may be turned away, with what they have sent
-    bool is_answer = false;        // goes to the connection its question came from, which may be gone
+    bool may_be_refused = false;  // peers may be turned away, with what they have sent
+    // Goes to the connection its question came from, which may be gone.
+    bool is_answer = false;
     bool counts_as_ended = false;  // one of its sockets was closed, with what was in its queues
     bool is_given_up = false;      // it was the sender's
     int epoch = 0;                 // which incarnation of the sender's socket
@@ -126,11 +127,12 @@ public:
 private:
     struct path {
         std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
-        std::set<int> written_after;                // connections that took octets when they had ended
-        int last_broken = 0;                        // connection
+        // Connections that took octets when they had ended.
+        std::set<int> written_after;
+        int last_broken = 0;  // connection
 
-        /// What the end of a connection may cost a channel whose largest message has so many
-        /// octets.
+        /// Returns what the end of a connection may cost a channel whose largest message has so
+        /// many octets.
         std::uint64_t cost(int link, std::uint64_t largest) const {
             return lost_at_most.at(link) + (written_after.contains(link) ? 2 * largest : 0);
         }

@@ -67,7 +67,7 @@ private:
         return true;
     }
 
-    /// Of CURVE.
+    /// Whether it is a box of CURVE.
     static bool is_box(const std::vector<std::uint8_t> &message) {
         frame_header header;
         return get_frame_header(message.data(), message.size(), header) &&

@@ -293,14 +293,14 @@ network::link_ptr network::make_link(int dialer_tag, int listener_tag, bool is_l
 /// Takes octets into one direction.
 std::size_t network::put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count) {
     wire &w = which->wires[direction];
-    // Of a connection that ends, perhaps nothing more is read; the writer does not know yet.
+    // Perhaps nothing more is read of a connection that ends; the writer does not know yet.
     if (which->has_ended)
         observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count, count);
     if (which->is_local) {  // of somebody who comes from nowhere
         connect_hostile_ring(which, {data, count});
         return count;
     }
-    // What comes to a closed end resets the connection.
+    // Whatever comes to a closed end resets the connection.
     if (which->is_closed[1 - direction] && !which->is_reset)
         world_.at(world_.now() + latency(), [this, weak = std::weak_ptr(which)] {
             if (const auto alive = weak.lock())
@@ -427,7 +427,7 @@ void network::close_side(const link_ptr &which, int side) {
     end_direction(which, side);
 }
 
-/// Of the accepting side. Dropped without having made a stream, it closes that.
+/// The maker of the accepting side. Dropped without having made a stream, it closes that.
 stream_maker network::maker_of(const link_ptr &which) {
     struct accepted_side {
         ~accepted_side() {
@@ -541,7 +541,7 @@ void network::heal() {
     rates = {};
     is_refusing_ = false;
     is_healed_ = true;
-    // What has been queued under narrow buffers shall not take minutes.
+    // Whatever has been queued under narrow buffers shall not take minutes.
     smallest_buffer = std::max<std::size_t>(smallest_buffer, 65536);
     largest_buffer = std::max(largest_buffer, smallest_buffer);
     largest_piece = std::max<std::size_t>(largest_piece, 1460);

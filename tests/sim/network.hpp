@@ -89,16 +89,17 @@ public:
     std::uint64_t under_way(int from, int to) const;
     std::uint64_t breaks() const noexcept { return breaks_; }
     std::size_t live_connections() const;
-    /// How often streams were leased; reads by borrowers and writes by senders.
+    /// Says how often streams were leased; reads by borrowers and writes by senders.
     std::uint64_t lendings() const noexcept { return lendings_; }
     std::uint64_t reads_by_borrowers() const noexcept { return reads_by_borrowers_; }
     std::uint64_t writes_by_senders() const noexcept { return writes_by_senders_; }
     /// Connections that broke while a borrower read, or slept at it.
     std::uint64_t breaks_in_use() const noexcept { return breaks_in_use_; }
     /// Whole messages that were written to streams, and read from there, where they speak ZMTP in
-    /// the clear.
-    const message_meter::found &metered_written() const noexcept { return metered_written_; }
-    const message_meter::found &metered_read() const noexcept { return metered_read_; }
+    /// the clear, by the tags of the sockets that did so.
+    using metered = std::map<int, message_meter::found>;
+    const metered &metered_written() const noexcept { return metered_written_; }
+    const metered &metered_read() const noexcept { return metered_read_; }
     /// Streams that were read from shared memory.
     std::uint64_t rings() const noexcept { return rings_; }
     std::uint64_t hostile_rings() const noexcept { return hostile_rings_; }
@@ -182,8 +183,8 @@ private:
     std::map<int, class sim_stream *> streams_;          // by descriptor
     std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
     local_transport local_{*this};
-    message_meter::found metered_written_;
-    message_meter::found metered_read_;
+    metered metered_written_;
+    metered metered_read_;
     std::uint64_t rings_ = 0;
     std::uint64_t hostile_rings_ = 0;
     int last_id_ = 0;

@@ -108,7 +108,7 @@ void newest::judge(receiver &self, byte_span body) {
     ++delivered_;
     world_.trace(0x801 + static_cast<std::uint64_t>(self.tag), value);
     world_.tell("value ", value, " arrives at ", self.tag);
-    // Who accepts has a value for each connection, also for one that is gone.
+    // Whoever accepts has a value for each connection, also for one that is gone.
     const bool has_one = is_calm_ || sender_binds_ || is_settled_;
     if (has_one && value <= self.value)
         world_.violate(promise::newest_value, "value " + std::to_string(value) + " arrives at " +
@@ -144,6 +144,13 @@ void newest::conduct() {
         world_.violate(promise::newest_value, "the value sent last does not arrive");
     world_.sleep_for(milliseconds(100));
     finish_both(seconds(1));
+    if (is_inproc_ || world_.is_over())
+        return;
+    std::set<int> tags;
+    for (const receiver &r : receivers_)
+        tags.insert(r.tag);
+    check_counters("sender", left_, {sender_tag}, sends_ != socket_type::pub);
+    check_counters("receivers", right_, tags);
 }
 
 verdict newest::run() {

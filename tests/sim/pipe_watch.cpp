@@ -1,4 +1,4 @@
-// What stands between the two ends of a pipe; see pipe_watch.hpp. The names are those that the
+// Stands between the two ends of a pipe; see pipe_watch.hpp. The names are those that the
 // compiler gives: tests/CMakeLists.txt has the linker wrap them.
 #include "pipe_watch.hpp"
 

@@ -26,7 +26,8 @@ public:
         std::uint64_t refused_turns = 0;  // somebody was refused while a sender wrote
         std::uint64_t claimed_turns = 0;  // by the end of a connection, while a sender wrote
         std::uint64_t recalls = 0;        // of leases in use
-        std::uint64_t closed_leased = 0;  // pipes, by their sockets, while the connection was leased
+        // Pipes, by their sockets, while the connection was leased.
+        std::uint64_t closed_leased = 0;
 
         counts &operator+=(const counts &more) noexcept {
             refused_turns += more.refused_turns;
@@ -51,8 +52,8 @@ public:
     /// Whether a borrower is still at a stream that the loop believes to be its own (planted).
     bool is_read_on() const noexcept;
 
-    /// How often the lease of the stream with this descriptor was used: also to take what was kept
-    /// back at the mark, which reads nothing.
+    /// Says how often the lease of the stream with this descriptor was used: also to take what was
+    /// kept back at the mark, which reads nothing.
     std::uint32_t uses_of(int descriptor) const noexcept;
 
     // ---- what pipe_watch.cpp hears of the library ----

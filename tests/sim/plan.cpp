@@ -40,14 +40,14 @@ plan::plan(dice &d) {
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
     knobs.tcp.senders_batch_size = knobs.tcp.written_alone_from = knobs.tcp.in_batch_size;
-    knobs.tcp.piece =
-        knobs.tcp.in_batch_size == batches[0] ? 16 : knobs.tcp.in_batch_size;  // often filled exactly
+    // Often filled exactly.
+    knobs.tcp.piece = knobs.tcp.in_batch_size == batches[0] ? 16 : knobs.tcp.in_batch_size;
     loops = d.between(1, 2);
     polls = d.chance(300'000);
     is_patient = d.coin();
     is_monitored = d.chance(250'000);
     constexpr std::uint64_t shortages[] = {0, 0, 0, 10'000, 200'000};
-    // What an XPUB misses for lack of memory is not told later.
+    // Whatever an XPUB misses for lack of memory is not told later.
     short_memory = kind == conversation::xpub_xsub ? 0 : d.pick(shortages);
     is_starving = d.chance(130'000);
     if (is_starving)
@@ -107,7 +107,7 @@ void plan::borrow(dice &d) {
 }
 
 void plan::secure(dice &d) {
-    // Of these it is known closely what may be lost, or what is on the way.
+    // It is known of these closely what may be lost, or what is on the way.
     if (is_starving || is_local)
         return;
     is_inproc = false;

@@ -1,5 +1,5 @@
-// What kind of run a seed chooses: who talks to whom, over what, with which faults, and how it
-// ends.
+// Holds what kind of run a seed chooses: who talks to whom, over what, with which faults, and how
+// it ends.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace zlink::sim {
 
 enum class conversation { push_pull, pair, dealer_router, req_rep, pub_sub, xpub_xsub };
 enum class phase { chaos, probing, last_round, draining, over };
-/// How the run ends.
+/// The run ends so.
 enum class ending { at_once, lingering, in_vain, in_chaos };
 
 struct plan {
@@ -45,12 +45,17 @@ struct plan {
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
     bool is_starving;       // the only fault is that connections stall and then break
     bool is_local;          // much goes through memory that both sides share
-    bool is_borrowing;      // quick answers between few, through narrow streams that fail to be written
-    bool is_patient;        // who receives waits long, or for ever where nobody depends on what it does next
-    bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
-    std::uint64_t short_memory;  // calls in which an allocation fails, of a million, while there is chaos
-    bool is_monitored;           // somebody reads what the monitors of the sockets say, or nobody does
-    bool is_judged = false;      // who binds asks its handler about peers
+    // Quick answers between few, through narrow streams that fail to be written.
+    bool is_borrowing;
+    // Whoever receives waits long, or for ever where nobody depends on what it does next.
+    bool is_patient;
+    // Waits are those of zmq_poll; one actor serves all sockets of the right.
+    bool polls;
+    // Calls in which an allocation fails, of a million, while there is chaos.
+    std::uint64_t short_memory;
+    // Somebody reads what the monitors of the sockets say, or nobody does.
+    bool is_monitored;
+    bool is_judged = false;  // who binds asks its handler about peers
     mechanism_kind mechanism = mechanism_kind::null;
     std::size_t topics;  // that SUBs subscribe to and that nobody publishes
     tuning knobs;

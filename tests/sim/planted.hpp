@@ -48,6 +48,17 @@ enum class planted {
     forgotten_session_end,
     kept_message,
     kept_stream,
+    // a count that has missed one message
+    uncounted_full,
+    uncounted_nobody,
+    uncounted_unroutable,
+    uncounted_late,
+    uncounted_unwanted,
+    uncounted_unread,
+    uncounted_lingering,
+    uncounted_gone,
+    uncounted_sent,
+    uncounted_received,
     // a dialer that never answers
     silent_dialer,
     // a peer that ends the process

@@ -22,12 +22,13 @@ sim_context::sim_context(world &owner, network &net, std::size_t loops, const tu
         loops_.push_back(&owner.add_loop());
 }
 
-std::unique_ptr<socket> sim_context::make_socket(settings options) {
+std::unique_ptr<socket> sim_context::make_socket(settings options, bool takes_part) {
     if (is_terminating_)
         return nullptr;
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
-    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_, {}, counts_});
+    const auto &counts = takes_part ? counts_ : counts_of_others_;
+    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_, {}, counts});
     authenticator *const judges =
         world_.has_planted(planted::verdict_twice) || world_.has_planted(planted::late_verdict)
             ? static_cast<authenticator *>(&careless_judges_)
@@ -125,7 +126,8 @@ error sim_context::remove(socket &self, const std::string &endpoint) {
 }
 
 error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
-    return socket::make_monitor({*this, world_, clock_, world_.library, pool_, {}, counts_}, endpoint, out);
+    return socket::make_monitor({*this, world_, clock_, world_.library, pool_, {}, counts_of_others_},
+                                endpoint, out);
 }
 
 void sim_context::close_all(socket &self) noexcept {

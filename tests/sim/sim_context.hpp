@@ -36,7 +36,8 @@ class sim_context final : private endpoint_service, private session_count, priva
 public:
     sim_context(world &owner, network &net, std::size_t loops, const tuning &knobs);
 
-    std::unique_ptr<socket> make_socket(settings options);
+    /// `takes_part`: else it serves the run, and is not among counts().
+    std::unique_ptr<socket> make_socket(settings options, bool takes_part = true);
     void close_socket(std::unique_ptr<socket> what) noexcept;
     void shutdown() noexcept;
     /// Blocks the calling actor until all is over.
@@ -46,6 +47,15 @@ public:
     /// message that was sent was received, or is counted as lost, once.
     std::string unaccounted() const;
     const counters &counts() const noexcept { return *counts_; }
+
+    /// Whole messages that its application has given to sockets, and taken from them.
+    struct traffic {
+        std::uint64_t given = 0;
+        std::uint64_t taken = 0;
+        std::uint64_t half_given = 0;  // that the end of the context has cut
+    };
+    traffic &of_application() noexcept { return of_application_; }
+    const traffic &of_application() const noexcept { return of_application_; }
 
     bool is_terminating() const noexcept { return is_terminating_; }
     std::size_t live_sessions() const noexcept { return live_sessions_; }
@@ -84,12 +94,14 @@ private:
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     inproc_names inproc_{pool_, batching{}};
     const std::shared_ptr<counters> counts_ = std::make_shared<counters>();
+    const std::shared_ptr<counters> counts_of_others_ = std::make_shared<counters>();
     zap_client judges_{inproc_};
     careless_judge careless_judges_{world_, judges_};  // planted
     std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
     std::size_t live_sessions_ = 0;
     std::size_t load_ = 0;
     bool is_terminating_ = false;
+    traffic of_application_;
     sim_wakeup end_level_;
 };
 

@@ -15,7 +15,7 @@ namespace zlink::sim {
 
 namespace {
 
-// As transport/shared_ring.cpp has it.
+// This is as transport/shared_ring.cpp has it.
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t line_size = 64;
 constexpr std::size_t begins_at_line = 1;
@@ -74,7 +74,7 @@ void hostile_ring::scribble(int socket, dice &chance) noexcept {
     if (!header_)
         return;
     for (std::size_t line = begins_at_line; line < lines; ++line) {
-        // Where the ring begins, and how far it is written: likely, or not.
+        // Says where the ring begins, and how far it is written: likely, or not.
         const std::uint64_t value = chance.coin() ? chance.between(0, 2 * octets_ + 2) : chance.next();
         std::memcpy(header_ + line * line_size, &value, sizeof value);
     }

@@ -24,7 +24,7 @@ struct local_halves {
 };
 
 void make_local_pair(owned_descriptor (&ends)[2]);
-/// What poll(2) says of it now.
+/// Returns what poll(2) says of it now.
 short local_events(int socket, short events) noexcept;
 /// Both sides read to the end of what is there, and write nothing more.
 void break_local_pair(const owned_descriptor (&ends)[2]) noexcept;

@@ -27,8 +27,9 @@ struct network::wire {
     std::vector<std::uint8_t> data;  // written and not read
     std::size_t head = 0;            // read of `data`
     std::size_t arrived = 0;         // readable, from `head`
-    std::size_t taken_last = 0;  // read once the reader's own writing had failed: that may go beyond its mark
-    std::deque<mark> marks;      // the rest
+    // Read once the reader's own writing had failed: that may go beyond its mark.
+    std::size_t taken_last = 0;
+    std::deque<mark> marks;  // the rest
     time_point last_arrival{};
     std::size_t capacity = 0;
     bool is_ending = false;           // nothing more is written

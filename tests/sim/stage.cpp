@@ -1,6 +1,7 @@
 #include "stage.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace zlink::sim {
 
@@ -123,6 +124,98 @@ void stage::finish_both(duration at_most) {
         std::swap(order[0], order[1]);
     for (sim_context *c : order)
         finish(*c, c == &left_ ? "left" : "right", at_most);
+}
+
+void stage::expect_equal(const std::string &side, const std::string &what, std::uint64_t one,
+                         std::uint64_t other, std::uint64_t more_at_most) {
+    if (one > other || other - one > more_at_most)
+        world_.violate(promise::counts_once, "the " + side + ", " + what + ": " + std::to_string(one) +
+                                                 " and " + std::to_string(other));
+}
+
+/// The value of a counter of this process; one less where a fault is planted in it.
+std::uint64_t stage::counted(const sim_context &which, counter what) const {
+    static const std::map<planted, counter> missed = {
+        {planted::uncounted_full, counter::dropped_hwm},
+        {planted::uncounted_nobody, counter::dropped_no_peer},
+        {planted::uncounted_unroutable, counter::dropped_unroutable},
+        {planted::uncounted_late, counter::dropped_filtered_late},
+        {planted::uncounted_unwanted, counter::dropped_unwanted},
+        {planted::uncounted_unread, counter::dropped_unread},
+        {planted::uncounted_lingering, counter::dropped_linger},
+        {planted::uncounted_gone, counter::dropped_peer_gone},
+        {planted::uncounted_sent, counter::messages_sent},
+        {planted::uncounted_received, counter::messages_received},
+    };
+    const std::uint64_t found = which.counts().get(what);
+    if (found == 0)
+        return 0;
+    for (const auto &[plant, where] : missed)
+        if (where == what && world_.has_planted(plant))
+            return found - 1;
+    return found;
+}
+
+/// All that was sent was written to a stream as a whole, or is counted as lost. All that a
+/// connection has read from its stream was received, or is counted as lost. A socket that conflates
+/// throws away at either end, and here is at one of them alone.
+void stage::check_counters(const std::string &name, const sim_context &which, const std::set<int> &tags,
+                           bool with_what_came) {
+    const auto number = [&](counter what) { return counted(which, what); };
+    const auto metered = [&](const network::metered &all) {
+        std::uint64_t sum = 0;
+        for (const auto &[tag, found] : all)
+            sum += tags.contains(tag) ? found.messages : 0;
+        return sum;
+    };
+    const std::uint64_t written = metered(network_.metered_written()),
+                        read = metered(network_.metered_read());
+    const bool only_receives = number(counter::messages_sent) == 0;
+    const std::uint64_t conflated = number(counter::dropped_conflate);
+    expect_equal(name, "sent; lost before and written", number(counter::messages_sent),
+                 number(counter::dropped_linger) + number(counter::dropped_peer_gone) +
+                     (only_receives ? 0 : conflated) + written);
+    if (!with_what_came)
+        return;
+    expect_equal(name, "read; received and lost behind", read,
+                 number(counter::messages_received) + number(counter::dropped_unread) +
+                     number(counter::dropped_too_large) + (only_receives ? conflated : 0),
+                 number(counter::dropped_too_large));
+}
+
+/// Each message that was given went into the queue of one peer, had no room there, or nobody was
+/// known by its address. Whether nobody gets it is known with its first part, which may be all that
+/// was given of it.
+void stage::check_given(const std::string &name, const sim_context &which) {
+    const auto number = [&](counter what) { return counted(which, what); };
+    const sim_context::traffic &real = which.of_application();
+    const std::uint64_t lost = number(counter::dropped_hwm) + number(counter::dropped_unroutable);
+    expect_equal(name, "given; sent and lost before", real.given, number(counter::messages_sent) + lost,
+                 std::min(real.half_given, lost));
+}
+
+/// Each message went into the queue of each peer that wanted it, or had no room there. Where there
+/// was no peer it is counted once.
+void stage::check_wanted() {
+    const auto number = [&](counter what) { return counted(left_, what) + counted(right_, what); };
+    const fan_watch &fans = world_.fans;
+    const std::uint64_t given = left_.of_application().given + right_.of_application().given;
+    const std::uint64_t to_the_only = given - fans.messages();
+    expect_equal("two", "wanted; sent and without room", fans.wanted() + to_the_only,
+                 number(counter::messages_sent) + number(counter::dropped_hwm),
+                 std::min(fans.half_wanted(), number(counter::dropped_hwm)));
+    expect_equal("two", "sent while nobody was there; no_peer", fans.to_nobody(),
+                 number(counter::dropped_no_peer));
+}
+
+/// Each message that a socket has read from a queue was taken, or is counted as one that nobody
+/// wants any more.
+void stage::check_taken(const std::string &name, const sim_context &which) {
+    const auto number = [&](counter what) { return counted(which, what); };
+    const sim_context::traffic &real = which.of_application();
+    expect_equal(name, "taken and passed over; received",
+                 real.taken + number(counter::dropped_unwanted) + number(counter::dropped_filtered_late),
+                 number(counter::messages_received));
 }
 
 void stage::check_leftovers() {

@@ -1,7 +1,8 @@
-// What every kind of run is played on: the world, the network, the two processes, the oracle;
+// Holds what every kind of run is played on: the world, the network, the two processes, the oracle;
 // faults, and the end.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "ledger.hpp"
@@ -22,11 +23,11 @@ protected:
     }
     ~stage() = default;
 
-    /// What the receiving connection may hold back: what one read brings.
+    /// Returns what the receiving connection may hold back: what one read brings.
     static std::size_t held_octets(const tuning &knobs) {
         return std::max<std::size_t>(knobs.tcp.in_batch_size, 512) + 3 * 8192;
     }
-    /// How often calls go wrong. `is_calm`: nothing breaks.
+    /// Sets how often calls go wrong. `is_calm`: nothing breaks.
     void set_faults(bool is_calm);
     /// The last fault.
     void heal();
@@ -38,6 +39,16 @@ protected:
     void finish(sim_context &which, const std::string &name, duration at_most);
     /// Both, one after the other.
     void finish_both(duration at_most);
+    /// Promise 19, over the network: after the end of a side, whose sockets have these tags, its
+    /// counters are held against what its streams have carried.
+    void check_counters(const std::string &name, const sim_context &which, const std::set<int> &tags,
+                        bool with_what_came = true);
+    /// Likewise, against what its application has given to the sockets, and taken from them.
+    void check_given(const std::string &name, const sim_context &which);
+    /// Publishers of both sides, and subscribers that send to them.
+    void check_wanted();
+    void check_taken(const std::string &name, const sim_context &which);
+
     /// Runs the actors to their end, and looks for what is left.
     verdict play(const std::string &story);
 
@@ -52,6 +63,10 @@ protected:
 
 private:
     void check_leftovers();
+    /// The other may be more, by so many.
+    std::uint64_t counted(const sim_context &which, counter what) const;
+    void expect_equal(const std::string &side, const std::string &what, std::uint64_t one,
+                      std::uint64_t other, std::uint64_t more_at_most = 0);
 };
 
 }  // namespace zlink::sim

@@ -9,8 +9,9 @@ namespace zlink::sim {
 
 namespace {
 
-constexpr std::uint64_t most_steps = 4'000'000;    // of one run: beyond, somebody turns in circles
-constexpr std::uint64_t most_idle_spins = 10'000;  // while nobody else can do anything, now or later
+constexpr std::uint64_t most_steps = 4'000'000;  // of one run: beyond, somebody turns in circles
+// While nobody else can do anything, now or later.
+constexpr std::uint64_t most_idle_spins = 10'000;
 
 struct function_task final : loop_task {
     explicit function_task(std::function<void()> what) : work(std::move(what)) {}

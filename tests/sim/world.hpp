@@ -24,6 +24,7 @@
 
 #include "core/waiter.hpp"
 #include "dice.hpp"
+#include "fan_watch.hpp"
 #include "fiber.hpp"
 #include "pipe_watch.hpp"
 #include "planted.hpp"
@@ -39,7 +40,7 @@ using std::chrono::seconds;
 using test::plenty_of_memory;
 using test::scarce_memory;
 
-/// What was found broken; see the promises in ledger.hpp.
+/// Holds what was found broken; see the promises in ledger.hpp.
 enum class promise {
     none = 0,
     atomic = 1,
@@ -84,7 +85,7 @@ private:
     bool is_queued_ = false;
 };
 
-/// What stands for a thread.
+/// Holds what stands for a thread.
 struct strand {
     std::unique_ptr<fiber> body;
     bool is_spinning = false;     // left the last time because it waits for somebody else
@@ -154,7 +155,7 @@ private:
     bool was_lost_ = false;  // planted
 };
 
-/// What is behind the descriptors that a caller lists in its wait.
+/// Holds what is behind the descriptors that a caller lists in its wait.
 class descriptor_table {
 public:
     virtual ~descriptor_table() = default;
@@ -215,6 +216,7 @@ public:
     unsigned next_failure() noexcept;
     descriptor_table *descriptors = nullptr;
     pipe_watch pipes{*this};
+    fan_watch fans;
 
     std::uint64_t full_rings = 0;  // how often somebody found a ring full
     std::uint64_t live_timers = 0;

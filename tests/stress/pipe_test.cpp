@@ -23,7 +23,7 @@
 namespace zlink {
 namespace {
 
-/// Where one thread sleeps until its end of the pipe is worth a look.
+/// This is where one thread sleeps until its end of the pipe is worth a look.
 class bell final : public pipe_events {
 public:
     void on_readable(pipe_end &) noexcept override { ring(); }

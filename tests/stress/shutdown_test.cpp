@@ -214,7 +214,7 @@ TEST(shutdown, is_quick_with_many_sockets_and_peers) {
     EXPECT_EQ(zmq_ctx_term(context), 0);
 }
 
-/// How long the end of a context takes whose socket has sent to nobody, with this linger.
+/// Says how long the end of a context takes whose socket has sent to nobody, with this linger.
 std::chrono::milliseconds time_to_end(int linger_ms, const char *where) {
     void *context = zmq_ctx_new();
     void *s = zmq_socket(context, ZMQ_PUSH);

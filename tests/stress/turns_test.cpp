@@ -417,7 +417,7 @@ public:
     }
 
 private:
-    /// How many callers wait for an echo.
+    /// Says how many callers wait for an echo.
     std::ptrdiff_t waiting() const {
         return std::count_if(callers_.begin(), callers_.end(),
                              [](const caller &c) { return c.outstanding() > 0; });
@@ -636,7 +636,7 @@ TEST(turns, a_socket_may_move_to_another_thread_while_its_connection_is_lent) {
 
 // ---- peers that come and go ----
 
-/// What came of each stream: from the first message on, one after the other.
+/// Holds what came of each stream: from the first message on, one after the other.
 class ledger {
 public:
     void take(const std::vector<std::string> &parts) {
@@ -897,7 +897,7 @@ TEST(turns, a_wait_ends_in_time_while_a_reply_is_owed_and_requests_pile_up) {
 
 // ---- that it is used at all ----
 
-/// How often the I/O threads of this process went to sleep.
+/// Says how often the I/O threads of this process went to sleep.
 long sleeps_of_io_threads() {
     long sum = 0;
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,5 +1,5 @@
-// What a socket without ZMTP (ZMQ_STREAM, ZMQ_ROUTER_RAW) hears of its peers and receives from
-// them.
+// Holds what a socket without ZMTP (ZMQ_STREAM, ZMQ_ROUTER_RAW) hears of its peers and receives
+// from them.
 #pragma once
 
 #include "sockets.hpp"

@@ -155,7 +155,7 @@ protected:
         wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
         peer->looks = peer->reads = peer->calls = wait.waits = 0;
     }
-    /// The same, with several processors; the stream takes nothing more.
+    /// Does the same, with several processors; the stream takes nothing more.
     void borrow_full_stream() {
         borrow();
         wait.has_time = true;
@@ -191,7 +191,7 @@ protected:
         }
         return !peer->owns_reading();
     }
-    /// Where `has_more` is set, the next read finds octets, and none is due after it.
+    /// If `has_more` is set, the next read finds octets, and none is due after it.
     void let_one_read_find_octets() {
         peer->has_octets = true;
         peer->on_read = [this] {
@@ -199,12 +199,12 @@ protected:
             return true;
         };
     }
-    /// As borrows(), where part of it is there before the first sleep of each wait.
+    /// This is as borrows(), where part of it is there before the first sleep of each wait.
     bool borrows_what_begins_at_once(duration work, duration waiting) {
         let_one_read_find_octets();
         return borrows(work, waiting, [this] { peer->has_more = true; });
     }
-    /// As borrows(), with two large bodies written during each 5 ms.
+    /// This is as borrows(), with two large bodies written during each 5 ms.
     bool borrows_where_it_writes(duration writing, duration waiting) {
         return borrows(5ms, waiting, [&] {
             for (int i = 0; i < 2; ++i)

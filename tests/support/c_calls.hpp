@@ -1,5 +1,5 @@
-// What zmq_send and zmq_recv do with a socket, for tests that have no handle: small messages at
-// once where that goes.
+// Holds what zmq_send and zmq_recv do with a socket, for tests that have no handle: small messages
+// at once where that goes.
 #pragma once
 
 #include <algorithm>

@@ -56,7 +56,7 @@ public:
             << "the thread does not sleep in poll(2)";
     }
     void cancel() { EXPECT_EQ(::pthread_cancel(thread_), 0); }
-    // What the thread left: PTHREAD_CANCELED, or null where it came to its end.
+    // Returns what the thread left: PTHREAD_CANCELED, or null where it came to its end.
     void *join() {
         void *left = nullptr;
         EXPECT_EQ(::pthread_join(thread_, &left), 0);

@@ -60,7 +60,7 @@ inline key_ptr rsa_key(unsigned bits) { return key_ptr(EVP_RSA_gen(bits)); }
 
 inline constexpr long day = 24 * 60 * 60;
 
-// What a certificate says.
+// Holds what a certificate says.
 struct statement {
     std::string name = "zlink test server";
     std::string alternatives = "DNS:localhost,IP:127.0.0.1,IP:::1";

@@ -7,10 +7,8 @@
 #pragma once
 
 #include "asleep.hpp"
+#include "child.hpp"
 #include "sockets.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace zlink_test {
 
@@ -22,31 +20,16 @@ inline constexpr bool may_fork_in_the_middle = true;
 
 inline constexpr int forks = may_fork_in_the_middle ? 500 : 20;
 
-[[noreturn]] inline void end(bool is_well) { ::_exit(is_well ? 0 : 1); }
-inline void must(bool holds) {
-    if (!holds)
-        end(false);
-}
 inline void must_set(void *socket, int option, const std::string &value) {
     must(zmq_setsockopt(socket, option, value.data(), value.size()) == 0);
 }
 
-/// What `body` does in so many children, one after the other; it ends the child. One that hangs is
-/// ended by its alarm, which its status tells.
+/// Does in_child() so many times, one after the other.
 template <class Body>
 void in_children(Body &&body, int count = forks) {
     for (int i = 0; i < count; ++i) {
         ASSERT_TRUE(eventually([] { return may_fork_in_the_middle || others_are_asleep(); }));
-        const pid_t child = ::fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            ::alarm(20);
-            body();
-            end(true);
-        }
-        int status = -1;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        ASSERT_EQ(status, 0) << "child " << i << (WIFSIGNALED(status) ? " hung, or broke" : " failed");
+        ASSERT_TRUE(in_child(body)) << "child " << i;
     }
 }
 

@@ -1,5 +1,5 @@
-// What the parts of a connection's driver stand on, each stepped by a test: a stream, a loop, a
-// pipe, and a conversation.
+// Holds what the parts of a connection's driver stand on, each stepped by a test: a stream, a loop,
+// a pipe, and a conversation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ public:
             near->arm_reader();
         return messages;
     }
-    /// What was taken so far, without pages of it where it is something else.
+    /// Expects what was taken so far, without pages of it where it is something else.
     void expect_taken(const std::vector<octets> &what) {
         ASSERT_EQ(log.size(), what.size());
         for (std::size_t i = 0; i < what.size(); ++i)

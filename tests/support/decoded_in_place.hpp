@@ -1,4 +1,4 @@
-// What a decoder makes of a piece of what was read, in the memory that it was read into.
+// Holds what a decoder makes of a piece of what was read, in the memory that it was read into.
 #pragma once
 
 #include <string>

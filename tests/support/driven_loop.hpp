@@ -36,7 +36,8 @@ public:
     bool until(Condition holds) {
         int left = patience / step;
         for (round(); !holds(); round()) {
-            // What another thread posts does not interrupt this: the loop is not known to sleep.
+            // Whatever another thread posts does not interrupt this: the loop is not known to
+            // sleep.
             is_running_ = true;
             io_.context().restart();
             left = io_.context().run_one_for(step) > 0 ? patience / step : left - 1;

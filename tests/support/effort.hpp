@@ -1,4 +1,4 @@
-// How often a test repeats what takes ThreadSanitizer long.
+// Says how often a test repeats what takes ThreadSanitizer long.
 //
 // The other builds do the whole, and so does `make test-long`: ZLINK_TESTS_WHOLE in the environment
 // asks for it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "effort.hpp"
+#include "honest_peer.hpp"
 #include "own_memory.hpp"
 #include "sockets.hpp"
 
@@ -10,8 +11,10 @@
 
 namespace zlink_test {
 
-class flooded_server {
+class flooded_server : public honest_peer {
 public:
+    flooded_server() : honest_peer(ZMQ_DEALER, ZMQ_DEALER) {}
+
     static inline const int stalled_at_once = effort(2000, 500);
 
     static bool may_open(rlim_t count) {
@@ -25,15 +28,13 @@ public:
     void start(const std::string &address, int interval_ms, int backlog) {
         server.set(ZMQ_HANDSHAKE_IVL, interval_ms);
         server.set(ZMQ_BACKLOG, backlog);
-        endpoint = server.bind(address);
-        honest.connect(endpoint);
+        bring_in(address);
     }
     void talk() {
-        const std::string body = std::to_string(++sent_);
-        ASSERT_EQ(honest.send(body), static_cast<int>(body.size()));
-        ASSERT_EQ(server.receive(), body);
-        ASSERT_EQ(server.send(body), static_cast<int>(body.size()));
-        ASSERT_EQ(honest.receive(), body);
+        ASSERT_NO_FATAL_FAILURE(expect_honest_peer_is_served());
+        const std::string answer = std::to_string(++answered_);
+        ASSERT_EQ(server.send(answer), static_cast<int>(answer.size()));
+        ASSERT_EQ(honest.receive(), answer);
     }
     // `stall(i)` makes the peer with that number; `expect_closed()` is whether all of them are.
     template <class Stall, class Closed>
@@ -82,12 +83,8 @@ public:
     }
     static constexpr int counted = 200;
 
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
-    std::string endpoint;
-
 private:
-    int sent_ = 0;
+    int answered_ = 0;
 };
 
 }  // namespace zlink_test

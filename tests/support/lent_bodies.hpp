@@ -1,5 +1,5 @@
-// What the tests of the write path share: bodies lent to the library, raw peers that read slowly or
-// reset, and the debug counters, which stand at 0 in libraries without them.
+// Holds what the tests of the write path share: bodies lent to the library, raw peers that read
+// slowly or reset, and the debug counters, which stand at 0 in libraries without them.
 #pragma once
 
 #include "raw_peer.hpp"
@@ -43,7 +43,7 @@ public:
     int lent() const { return lent_; }
     int given_back() const { return given_back_; }
 
-    // As zmq_send. A body that is not taken comes back at once.
+    // This is as zmq_send. A body that is not taken comes back at once.
     bool send(const test_socket &to, const std::string &body, int flags = 0) {
         auto *memory = new loan{body, *this};
         zmq_msg_t message;

@@ -1,4 +1,4 @@
-// What a socket needs around it, with the test as its clock and its waiter.
+// Holds what a socket needs around it, with the test as its clock and its waiter.
 #pragma once
 
 #include <gtest/gtest.h>

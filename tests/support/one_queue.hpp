@@ -64,7 +64,7 @@ struct model_frame {
     }
 };
 
-/// What frames are in a queue.
+/// Returns what frames are in a queue.
 inline std::vector<std::uint8_t> encoded(const std::vector<model_frame> &frames) {
     std::vector<std::uint8_t> wire;
     for (const auto &frame : frames) {

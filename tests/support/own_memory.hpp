@@ -1,4 +1,4 @@
-// How much memory this process holds.
+// Says how much memory this process holds.
 #pragma once
 
 #include <cstddef>

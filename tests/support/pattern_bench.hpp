@@ -3,12 +3,13 @@
 
 #include <optional>
 
+#include "core/counters.hpp"
 #include "fake_peers.hpp"
 #include "socket/pattern.hpp"
 
 namespace zlink::test {
 
-/// How a subscription begins, and its end.
+/// A subscription begins so, and its end.
 inline const std::string on = "\1", off = std::string(1, '\0');
 
 class counting_random : public random_source {
@@ -31,6 +32,7 @@ public:
         pipe.close();
     }
     void rescan_pipes_later() noexcept override { must_rescan = true; }
+    void count_drop(counter why) noexcept override { drops.push_back(why); }
     void go_on_later() noexcept override { goes_on = true; }
 
     /// Attaches a new peer. `prepare` acts on the pipe before: what the peer wrote already.
@@ -52,8 +54,8 @@ public:
                                outgoing_hwm);
     }
 
-    /// As the socket does at the end of what it takes in, and with its next call when that was not
-    /// all. Throws what the pattern does.
+    /// Does as the socket does at the end of what it takes in, and with its next call when that was
+    /// not all. Throws what the pattern does.
     void go_on() {
         if (!std::exchange(goes_on, false))
             return;
@@ -128,6 +130,7 @@ public:
     counting_random random;
     std::shared_ptr<subscription_set> subscriptions = std::make_shared<subscription_set>();
     std::vector<pipe_end *> done;
+    std::vector<counter> drops;  // messages that ended unread, but for those without room
     bool must_rescan = false;
     bool goes_on = false;
     error last_error = error::none;

@@ -44,10 +44,10 @@ protected:
         reader.reset();
         EXPECT_EQ(pool.use_count(), 1);
     }
-    /// As a socket does before each message that takes the long way.
+    /// Does as a socket does before each message that takes the long way.
     void allow_short_writes() {
-        if (writer->is_backlog_check_due())
-            writer->begin_backlog_window();
+        if (writer->backlog().is_check_due())
+            writer->backlog().begin_window();
         writer->allow_short_writes();
     }
     bool send(std::string_view text, std::uint8_t flags = 0) {

@@ -1,4 +1,4 @@
-// How much of the processors this process has used.
+// Says how much of the processors this process has used.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline std::int64_t nanoseconds_of(clockid_t clock) {
     ::clock_gettime(clock, &now);
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
-/// Of all threads but this one, on which a test's peers are.
+/// The time of all threads but this one, on which a test's peers are.
 inline std::int64_t time_of_others() {
     return nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID) - nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -1,5 +1,5 @@
-// What a monitor hears when a connection is refused: why in words, that the handshake has failed,
-// and the end.
+// Holds what a monitor hears when a connection is refused: why in words, that the handshake has
+// failed, and the end.
 #pragma once
 
 #include "sockets.hpp"

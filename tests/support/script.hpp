@@ -44,7 +44,7 @@ inline octets greeting(std::string_view mechanism = "NULL", int major = 3, int m
     return out;
 }
 
-/// What goes out before the other side is known, and what follows to one of version 3.
+/// Returns what goes out before the other side is known, and what follows to one of version 3.
 inline octets signature() { return greeting().substr(0, signature_size); }
 inline octets rest_of_greeting() { return greeting().substr(signature_size); }
 
@@ -146,14 +146,15 @@ public:
     }
 
     bool is_closed() const { return is_closed_; }
-    /// What happened: "authenticate PLAIN user password", "established", "established, takes all",
+    /// Returns what happened: "authenticate PLAIN user password", "established", "established,
+    /// takes all",
     ///                "message a|b", "subscribe x", "cancel x", "close ...".
     const std::vector<std::string> &log() const { return log_; }
     /// Costly steps: 's' of a stranger, 'g' of one who has come back.
     const std::string &turns() const { return turns_; }
     /// All that was written.
     const octets &written() const { return written_; }
-    /// What was written since the last call.
+    /// Returns what was written since the last call.
     octets take_written() { return std::exchange(unseen_, {}); }
     conversation &machine() { return *machine_; }
     /// Stops taking octets from output(), as when the stream is full.
@@ -166,7 +167,7 @@ public:
     void hold_up() { machine_->note_output_held_up(now_); }
 
 private:
-    // What stands on the wire becomes what a queue holds.
+    // Whatever stands on the wire becomes what a queue holds.
     void decode() {
         if (!decoder_ && !(decoder_ = machine_->framing().make_decoder())) {
             input_ += std::exchange(undecoded_, {});
@@ -339,7 +340,7 @@ public:
                 peer_driver cut = played_until(i);
                 cut.feed(std::string_view(steps_[i].bytes).substr(0, at));
                 comes_to_an_end(cut);
-                // What happened so far is the beginning of what happens in full; only the end
+                // Whatever happened so far is the beginning of what happens in full; only the end
                 // differs.
                 for (std::size_t n = 0; n + cut.is_closed() < cut.log().size(); ++n)
                     EXPECT_EQ(cut.log()[n], good.log().at(n));

@@ -89,7 +89,7 @@ private:
     const std::shared_ptr<far_side> far_;
 };
 
-/// Where sessions dial, and listeners are made. The test answers.
+/// This is where sessions dial, and listeners are made. The test answers.
 class played_transport final : public transport {
 public:
     struct attempt {

@@ -37,7 +37,7 @@ public:
         const counting now(true);
         return call();
     }
-    /// What the test does in the middle of that.
+    /// Returns what the test does in the middle of that.
     template <class F>
     static auto uncounted(F &&call) {
         const counting now(false);
@@ -52,7 +52,7 @@ public:
         left_ = lasts_ ? 1 : 0;
         return true;
     }
-    /// The same for malloc().
+    /// Does the same for malloc().
     static bool refuses(std::size_t size) noexcept {
         const bool is_again = counts_ && std::exchange(size_refused_, 0) == size && size > 0;
         if (!is_again && !refuses())

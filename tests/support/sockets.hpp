@@ -185,7 +185,7 @@ inline std::string lasting_endpoint(const std::string &transport) {
 
 inline constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
 
-// What one monitor message says.
+// Holds what one monitor message says.
 struct monitor_event {
     int event = 0;
     int value = 0;

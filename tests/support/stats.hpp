@@ -1,4 +1,4 @@
-// What zlink_stats, zlink_stats_text and zlink_peers tell, for tests.
+// Holds what zlink_stats, zlink_stats_text and zlink_peers tell, for tests.
 #pragma once
 
 #include <string>

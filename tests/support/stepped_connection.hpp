@@ -60,7 +60,7 @@ public:
         take();
         log.clear();
     }
-    /// What the session does in turns of its loop.
+    /// Does what the session does in turns of its loop.
     void run() {
         while (wants_round || wants_look) {
             if (std::exchange(wants_round, false) && it)
@@ -115,7 +115,7 @@ public:
     reading borrowed;
     block_ref borrowers;
 
-    // What it says
+    // It says:
     bool gives_pipe = true;
     int established = 0;
     int broken = 0;

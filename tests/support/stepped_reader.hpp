@@ -68,7 +68,8 @@ public:
                 is_back_ = !in.read_now(borrowers);
                 return;
             }
-            is_back_ = false;  // the loop's thread does what that of the socket could not, and lends it again
+            // The loop's thread does what that of the socket could not, and lends it again.
+            is_back_ = false;
             if (in.is_paused())
                 (void)in.resume(*peer);
             else
@@ -94,7 +95,7 @@ public:
         take();
         expect_taken(what);
     }
-    /// Of one that has failed: nothing is read or delivered any more.
+    /// Expects the end of one that has failed: nothing is read or delivered any more.
     void expect_end() {
         const std::size_t taken = state.taken;
         state.input += message("too late");

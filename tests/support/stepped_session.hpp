@@ -23,7 +23,7 @@
 
 namespace zlink::test {
 
-/// What a stream shows of itself, also when it is gone, and what it is to do.
+/// Holds what a stream shows of itself, also when it is gone, and what it is to do.
 struct stream_state {
     stream_events *events = nullptr;
     std::string input;
@@ -33,7 +33,7 @@ struct stream_state {
     bool is_open = true;
     std::function<void()> in_write;  // once
 
-    // What it is to do
+    // It is to do this:
     std::size_t most_in_read = SIZE_MAX;
     std::size_t most_in_write = SIZE_MAX;
     std::size_t room = SIZE_MAX;        // octets that it takes until it is full
@@ -51,7 +51,7 @@ struct stream_state {
     std::size_t unconfirmed = 0;
     bool may_finish = false;
 
-    // What it was told
+    // It was told this:
     std::vector<iovec> last_read;  // where it went
     bool is_behind_keys = false;   // the rest of the input, which it holds
     bool is_read_awaited = false;
@@ -223,7 +223,7 @@ struct session_owner final : session_host, pipe_events {
     bool has_ended = false;
 };
 
-/// Where a connecting session dials. The test answers.
+/// This is where a connecting session dials. The test answers.
 class stepped_transport final : public transport {
 public:
     const char *scheme() const noexcept override { return "tcp"; }
@@ -257,7 +257,7 @@ struct fixed_clock final : clock_source {
     time_point now() const noexcept override { return time_point(std::chrono::hours(1)); }
 };
 
-/// What a session of a socket of this type needs.
+/// Returns what a session of a socket of this type needs.
 inline std::shared_ptr<session_environment> environment_for(socket_type type, loop &io,
                                                             const std::shared_ptr<session_owner> &owner,
                                                             random_source &chance) {

@@ -55,7 +55,7 @@ public:
     written write_at_once() {
         return short_heap::counted([&] { return out->write(io.now()); });
     }
-    /// As long as it goes on by itself.
+    /// Writes as long as it goes on by itself.
     written write_all() {
         written last = write();
         while (last == written::some)

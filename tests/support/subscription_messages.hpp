@@ -1,4 +1,4 @@
-// What an XPUB is told, and an XSUB tells: one octet, and a prefix of topics.
+// Holds what an XPUB is told, and an XSUB tells: one octet, and a prefix of topics.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ using zlink_test::identity;
 
 class tls_peer {
 public:
-    // As a client of a socket that was bound, or, of an accepted descriptor, as a server.
+    // This is as a client of a socket that was bound, or, of an accepted descriptor, as a server.
     enum class role { client, server };
     tls_peer(raw_peer octets, role as, int version = TLS1_3_VERSION)
         : octets_(std::move(octets)),
@@ -117,7 +117,7 @@ public:
     }
     // Received so far.
     int records() const { return records_; }
-    // What the other side complained of; 0: nothing.
+    // Returns what the other side complained of; 0: nothing.
     int alert() {
         const int reason = ERR_GET_REASON(ERR_peek_last_error());
         ERR_clear_error();

@@ -1,4 +1,4 @@
-// What a socket shows of itself over tls, and what monitors hear when it is refused.
+// Holds what a socket shows of itself over tls, and what monitors hear when it is refused.
 #pragma once
 
 #include "refusals.hpp"
@@ -8,7 +8,7 @@
 
 namespace zlink_test {
 
-// What one side shows: a chain, and the key of its first certificate.
+// Holds what one side shows: a chain, and the key of its first certificate.
 struct credentials {
     std::string chain, key;
 };

@@ -1,5 +1,5 @@
-// What a stream of TLS runs over in a unit test: the test says what there is to read, what room
-// there is, and when a wait is over.
+// Holds what a stream of TLS runs over in a unit test: the test says what there is to read, what
+// room there is, and when a wait is over.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace zlink::test {
 
-/// What the inner stream and its test share.
+/// Holds what the inner stream and its test share.
 struct tls_wire {
     std::string in, out;  // to be read by the stream, written by it
     bool has_ended = false;
@@ -27,13 +27,13 @@ struct tls_wire {
     std::function<void()> while_reading, while_writing;
     stream_events *events = nullptr;
 
-    /// As the inner stream, once there is room.
+    /// Does as the inner stream, once there is room.
     void make_room(std::size_t octets = SIZE_MAX) {
         room = octets;
         is_room_awaited = false;
         events->on_stream_writable();
     }
-    /// As the inner stream, which has something for who waits.
+    /// Does as the inner stream, which has something for who waits.
     void tell_of_input() {
         if (std::exchange(is_input_awaited, false))
             events->on_stream_readable();

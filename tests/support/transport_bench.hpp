@@ -1,4 +1,4 @@
-// What tests of transports share: a loop that the test drives, a listener with those it has
+// Holds what tests of transports share: a loop that the test drives, a listener with those it has
 // accepted, dialers with what came of them, and streams whose callbacks are counted.
 //
 // Checks:   callbacks come from the loop only, never from inside a call of the owner; no descriptor
@@ -71,7 +71,7 @@ struct watcher final : stream_events {
     int readable = 0, writable = 0;
 };
 
-/// What came of an accept or a dial.
+/// Holds what came of an accept or a dial.
 struct outcome {
     std::unique_ptr<stream> bytes;
     error failure = error::none;
@@ -90,7 +90,7 @@ struct stream_end {
         const iovec range{const_cast<char *>(octets.data()), octets.size()};
         return bytes->try_write({&range, 1});
     }
-    /// What one read of at most so many octets brings.
+    /// Returns what one read of at most so many octets brings.
     std::string read(std::size_t most) {
         std::string octets(most, '\0');
         const iovec range{octets.data(), octets.size()};

@@ -31,6 +31,15 @@ inline std::vector<std::string> network_transports() {
     return built;
 }
 
+// Leaves out the schemes, or endpoints, that the library does not have.
+inline std::vector<std::string> where_built(std::vector<std::string> endpoints) {
+    const std::vector<std::string> built = built_transports();
+    std::erase_if(endpoints, [&](const std::string &each) {
+        return std::ranges::find(built, each.substr(0, each.find("://"))) == built.end();
+    });
+    return endpoints;
+}
+
 // For INSTANTIATE_TEST_SUITE_P over transports: tests are named for them.
 inline std::string transport_name(const ::testing::TestParamInfo<std::string> &which) { return which.param; }
 

@@ -75,7 +75,7 @@ public:
                 go_off(*each);
         run();
     }
-    /// How many timers are set.
+    /// Says how many timers are set.
     std::size_t pending() const {
         return static_cast<std::size_t>(
             std::count_if(timers_.begin(), timers_.end(), [](auto *each) { return each->is_set; }));

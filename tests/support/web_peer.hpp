@@ -37,7 +37,7 @@ inline std::string web_header(std::uint8_t opcode, std::uint64_t length, bool is
         out += static_cast<char>(length >> shift);
     return out;
 }
-/// As a client sends it, or a server.
+/// This is as a client sends it, or a server.
 inline std::string web_frame(std::uint8_t opcode, std::string_view payload, bool is_masked = true,
                              bool is_last = true) {
     std::string out = web_header(opcode, payload.size(), is_masked, is_last);
@@ -116,7 +116,7 @@ public:
                                                 static_cast<std::uint8_t>(payload[1]);
         }
     }
-    /// As a client, up to traffic.
+    /// This is as a client, up to traffic.
     bool call(std::string_view type, std::string_view path = "/") {
         return send(upgrade(path)) && receive_head().starts_with("HTTP/1.1 101 ") && send(web_ready(type)) &&
                receive_web_frame().second.substr(0, 7) == std::string("\2\5READY");

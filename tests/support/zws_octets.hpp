@@ -13,7 +13,8 @@ inline const zws_form of_client{.is_client = true};
 inline const zws_form of_raw_server{.is_raw = true};
 inline const zws_form of_raw_client{.is_client = true, .is_raw = true};
 
-/// As the driver has it: each piece stands in memory with just the lead that the decoder asked for.
+/// This is as the driver has it: each piece stands in memory with just the lead that the decoder
+/// asked for.
 inline octets decoded(frame_decoder &decoder, std::string_view wire, std::size_t piece = SIZE_MAX) {
     octets out;
     while (!wire.empty()) {

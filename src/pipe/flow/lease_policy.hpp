@@ -127,8 +127,9 @@ private:
     /// The first of a wait after long work.
     enum class look : std::uint8_t { none, to_come, found };
 
-    duration before_room_{};  // of long work between the last wait for whatever comes and the last for room
-    duration last_work_{};    // that was long; zero: it was no work of its own
+    // The long work between the last wait for whatever comes and the last for room.
+    duration before_room_{};
+    duration last_work_{};  // that was long; zero: it was no work of its own
     int late_ = 0;
     look first_ = look::none;
 };
@@ -139,7 +140,7 @@ private:
 /// (0008).
 inline constexpr duration longest_short_wait = std::chrono::microseconds(3);
 /// Waits in a row that brought so few reads: the next answer is looked for before the sleep (0009).
-inline constexpr int some_waits = 8;
+inline constexpr int waits_for_little = 8;
 inline constexpr int few_reads = 2;
 
 /// The use that the sleeps of a thread were of.
@@ -147,7 +148,7 @@ class wake_account {
 public:
     void begin_sleep(time_point now, bool is_for_one) noexcept {
         const bool is_for_little = is_for_one && reads_ <= few_reads;
-        for_little_ = is_for_little ? std::min(for_little_ + 1, some_waits) : 0;
+        for_little_ = is_for_little ? std::min(for_little_ + 1, waits_for_little) : 0;
         reads_ = 0;
         began_ = now;
     }
@@ -159,7 +160,7 @@ public:
     /// Whether what the last one was for was there already.
     bool was_short() const noexcept { return was_short_; }
     /// Whether the thread was woken several times in a row for what one or two reads took.
-    bool is_for_little() const noexcept { return for_little_ == some_waits; }
+    bool is_for_little() const noexcept { return for_little_ == waits_for_little; }
 
 private:
     time_point began_{};

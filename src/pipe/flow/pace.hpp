@@ -87,7 +87,8 @@ public:
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
         const bool is_lone = !habit.begins_burst(messages, begun_, since, is_slow) && is_slow;
-        return is_awaited || ((is_lone || has_waited_) && self.writes_without_pause < most_without_pause);
+        return is_awaited ||
+               ((is_lone || has_waited_) && self.writes_without_pause < most_writes_without_pause);
     }
     /// The write that allows() was asked for is over.
     void note_written(burst_habit &habit) noexcept {
@@ -164,7 +165,7 @@ private:
     static constexpr unsigned pauses_for_body_end = 4;  // between looks, each of which is a write
 
     static constexpr duration full_for = std::chrono::microseconds(100);
-    static constexpr unsigned most_without_pause = 4;
+    static constexpr unsigned most_writes_without_pause = 4;
 
     const clock_source &clock_;
     waiter &how_;

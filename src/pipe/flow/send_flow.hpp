@@ -37,7 +37,7 @@ public:
 
     void note_publish() noexcept { ++publishes_since_wake_; }
     /// Whether so many were published without a wake-up that they make a stream.
-    bool is_stream() const noexcept { return publishes_since_wake_ >= fewest_of_stream; }
+    bool is_stream() const noexcept { return publishes_since_wake_ >= fewest_messages_of_stream; }
     /// Whether each publish pays for a full fence: a reader that sleeps after every few messages
     /// would pay a heavy one each time.
     bool fences() const noexcept { return fences_; }
@@ -51,7 +51,7 @@ public:
     /// A message found the reader asleep.
     void note_sleeper() noexcept {
         publishes_since_wake_ = 0;
-        short_until_ = 0;
+        end_short_writes();
     }
 
     // ---- writes for a sleeper ----
@@ -103,7 +103,7 @@ public:
     /// So many are published in all; of what, large_under_way() says.
     void note_published(std::uint64_t octets) noexcept { large_published_ = octets; }
     std::uint64_t large_published() const noexcept { return large_published_; }
-    /// Does sender::large_under_way(), with so many octets taken.
+    /// Octets of large bodies that are published and not taken, with so many octets taken.
     std::uint64_t large_under_way(std::uint64_t taken) noexcept {
         if (taken > large_published_)
             large_published_ = taken;
@@ -129,7 +129,7 @@ public:
 
 private:
     /// Publishes without a wake-up.
-    static constexpr std::uint32_t fewest_of_stream = 64;
+    static constexpr std::uint32_t fewest_messages_of_stream = 64;
     static constexpr std::uint64_t octets_of_window = 512 * 1024;  // decision 0008
     static constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
 
@@ -142,10 +142,12 @@ private:
     std::uint64_t octets_each_ = 0;         // of a message, on average, in the batch before that
     std::uint64_t next_backlog_check_ = 0;  // is_backlog_check_due() from here on
     std::uint32_t publishes_since_wake_ = 0;
-    std::uint32_t taken_at_wake_ = 0;    // at the last message that found a sleeper; the last digits
+    // at the last message that found a sleeper; the last digits
+    std::uint32_t taken_at_wake_ = 0;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     [[no_unique_address]] burst_habit burst_habit_;
-    bool fences_ = true;                 // as pipe_direction::writer_fences: few publishes for each wake-up
+    // as pipe_direction::writer_fences: few publishes for each wake-up
+    bool fences_ = true;
     std::uint16_t full_with_ = 0;        // messages written when there was no room; the last digits
     time_point full_at_{};               // after a write of this thread
     std::uint64_t large_published_ = 0;  // as pipe_direction::large_taken

@@ -33,10 +33,9 @@ inline constexpr spin_limit spin_limits[] = {
     // A thread that did not have to wait last time need not ask whether it has to this time: it
     // reads, and saves the wait.
     {spin::first_read, 1},
-    // Some 30 us with the pauses below: what it costs to sleep and to be woken. To look for longer
-    // would cost more than to sleep at once. Being woken costs both sides several times what a look
+    // For `longest_look_for_answer` at most. Being woken costs both sides several times what a look
     // costs; but a look disturbs the sender, and so there is a pause before each.
-    {spin::answer, 6},
+    {spin::answer, 12},
     // Each is a read in vain, of half a microsecond. Together: the time in which the next octets of
     // a large frame arrives, which would wake a sleeper each time.
     {spin::rest, 100, 1},
@@ -54,13 +53,22 @@ inline constexpr spin_limit spin_limits[] = {
     {spin::body_end, 0},
 };
 inline constexpr std::chrono::microseconds longest_look_for_body_end{100};
+/// To sleep and to be woken takes as long: to look for longer costs more than to sleep at
+/// once.
+inline constexpr std::chrono::microseconds longest_look_for_answer{30};
 
 constexpr const spin_limit &limit_of(spin which) noexcept {
     return spin_limits[static_cast<std::size_t>(which)];
 }
 
-/// Moments to leave out before the `look`th look for an answer, from 1: some microseconds, and then
-/// twice as many.
+/// Whether the `look`th look for an answer, from 1, is due after so long. The time decides where it
+/// can, since a moment takes one processor five times as long as another.
+constexpr bool looks_for_answer(unsigned look, std::chrono::nanoseconds after) noexcept {
+    return look <= limit_of(spin::answer).looks && after < longest_look_for_answer;
+}
+
+/// Moments to leave out before the `look`th look for an answer: some microseconds, or one, and
+/// twice as many after each third look.
 constexpr unsigned pauses_before_look(unsigned look) noexcept { return 128u << ((look - 1) / 3); }
 
 // ---- Which spin is due --------------------------------------------------------------------------

@@ -24,7 +24,8 @@ inline constexpr std::uint64_t most_messages_to_write = 1024;
 /// All in messages but what is said to be in octets.
 struct stream_so_far {
     std::uint64_t written;
-    std::uint64_t returned;     // of these, as far as was looked at; needed only where there is a mark
+    // Those returned, as far as was looked at; needed only where there is a mark.
+    std::uint64_t returned;
     std::uint64_t mark;         // 0: there is none
     std::uint64_t octets_each;  // on the wire
     std::uint64_t batch;        // octets

@@ -307,7 +307,7 @@ TEST_P(cancelled, in_poll_of_more_sockets_than_poll_is_given) {
     expect_all_is_well();
 }
 
-/// What there is to do is done first.
+/// Whatever there is to do is done first.
 TEST_P(cancelled_awake, in_a_call_that_finds_nothing) {
     std::atomic<bool> has_gone_on{false};
     cancelled_thread victim([&] {

@@ -1,5 +1,5 @@
 // ZMQ_FD: what makes it readable, for those who wait on it in a loop of their own.
-#include "sockets.hpp"
+#include "transports.hpp"
 
 #include <poll.h>
 #include <string>
@@ -74,7 +74,7 @@ TEST_P(descriptor, stays_readable_whatever_else_is_asked_or_set_meanwhile) {
     EXPECT_TRUE(sub.calms_down());
 }
 
-/// As a loop of coroutines does it: polls without waiting, and waits on the descriptor.
+/// This is as a loop of coroutines does it: polls without waiting, and waits on the descriptor.
 bool hears_of(watched_socket &one, short event, short asked_for) {
     for (;;) {
         zmq_pollitem_t item{one.self.handle(), 0, asked_for, 0};
@@ -107,8 +107,8 @@ TEST_P(descriptor, tells_of_a_message_that_a_poll_without_waiting_has_not_found)
     }
 }
 
-/// As a loop of coroutines does it that waits on the descriptor already: asks for the events only
-/// when that is readable.
+/// This is as a loop of coroutines does it that waits on the descriptor already: asks for the
+/// events only when that is readable.
 bool wakes_for(watched_socket &one, short event) {
     do {
         if (!is_readable(one.fd, patience_ms))
@@ -230,7 +230,7 @@ TEST_P(descriptor, shows_itself_in_a_poll_of_its_socket) {
     EXPECT_EQ(items[1].revents, ZMQ_POLLIN);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::Values("tcp", "ipc", "inproc", "ws"),
+INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::ValuesIn(where_built({"tcp", "ipc", "inproc", "ws"})),
                          [](const auto &each) { return each.param; });
 
 }  // namespace

@@ -19,7 +19,7 @@ class a_log : public ::testing::Test {
 protected:
     ~a_log() override { ::unsetenv("ZLINK_LOG"); }
 
-    /// What is written while this is done in a context made at this level.
+    /// Returns what is written while this is done in a context made at this level.
     template <class Act>
     static std::string written_at(const char *level, const Act &act) {
         if (level)

@@ -13,7 +13,7 @@ namespace {
 using namespace zlink_test;
 using zlink::test::raw_peer;
 
-// What is ready at once: a mask in the order of the items.
+// Returns what is ready at once: a mask in the order of the items.
 unsigned ready_now(std::vector<zmq_pollitem_t> &items) {
     const int count = zmq_poll(items.data(), static_cast<int>(items.size()), 0);
     unsigned mask = 0;

@@ -13,7 +13,7 @@ namespace raw = zlink::test;
 
 class a_reason : public ::testing::Test {
 protected:
-    /// What the one that listens hears of a peer.
+    /// Returns what the one that listens hears of a peer.
     std::string heard_by_listener(int value) { return reason_for(*events, value, endpoint); }
     void make(int type) {
         events.reset();

@@ -1,5 +1,5 @@
-// What happens when the system has no descriptors or threads left: errno comes back, nothing aborts
-// or hangs, and what runs goes on. Each test limits a process of its own.
+// Tests what happens when the system has no descriptors or threads left: errno comes back, nothing
+// aborts or hangs, and what runs goes on. Each test limits a process of its own.
 #include <zmq.h>
 
 #include <cerrno>
@@ -101,7 +101,8 @@ bool talk(const std::string &where) {
     } else {
         set(pull, ZMQ_LINGER, 0);
         set(push, ZMQ_LINGER, 0);
-        set(pull, ZMQ_RCVTIMEO, 300);  // the connection may not come about, and both try again for ever
+        // The connection may not come about, and both try again for ever.
+        set(pull, ZMQ_RCVTIMEO, 300);
         set(push, ZMQ_SNDTIMEO, 300);
         char octet = 'x';
         const auto is_ok = [](int result) {
@@ -297,7 +298,8 @@ TEST(shortage_while_running, does_not_keep_a_socket_from_waiting) {
         CHECK(zmq_send(push, &octet, 1, 0) == -1 && errno == EAGAIN);
         zmq_pollitem_t items[] = {{pull, 0, ZMQ_POLLIN, 0}, {push, 0, ZMQ_POLLOUT, 0}};
         CHECK(zmq_poll(items, 2, 1) == 0);
-        CHECK(!zmq_socket(context, ZMQ_PULL) && is_shortage());  // one that could not wait is not made
+        // One that could not wait is not made.
+        CHECK(!zmq_socket(context, ZMQ_PULL) && is_shortage());
         give_back(taken);
         CHECK(zmq_close(pull) == 0 && zmq_close(push) == 0 && zmq_ctx_term(context) == 0);
     });

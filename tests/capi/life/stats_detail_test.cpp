@@ -1,5 +1,5 @@
-// What zlink_stats and zlink_peers tell beyond counts of messages: how deep the queues were, what
-// is subscribed to, how fast peers answer, and why connections do not come about.
+// Tests what zlink_stats and zlink_peers tell beyond counts of messages: how deep the queues were,
+// what is subscribed to, how fast peers answer, and why connections do not come about.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "processor_time.hpp"
 #include "raw_peer.hpp"
 #include "stats.hpp"
+#include "transports.hpp"
 
 namespace {
 
@@ -140,7 +141,7 @@ TEST_F(the_stats_in_detail, tell_why_it_was_connected_again) {
 }
 
 TEST_F(the_stats_in_detail, tell_of_a_peer_that_has_gone_in_good_order) {
-    for (const char *const place : {"tcp://127.0.0.1:*", "ipc://*", "ws://127.0.0.1:*"}) {
+    for (const std::string &place : where_built({"tcp://127.0.0.1:*", "ipc://*", "ws://127.0.0.1:*"})) {
         SCOPED_TRACE(place);
         test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
         push.set(ZMQ_RECONNECT_IVL, 1);
@@ -157,7 +158,7 @@ TEST_F(the_stats_in_detail, tell_of_a_peer_that_has_gone_in_good_order) {
     }
 }
 
-/// What a PUSH counts that connects to a peer which a test plays, once.
+/// Holds what a PUSH counts that connects to a peer which a test plays, once.
 class the_stats_of_a_push_to : public the_stats_in_detail {
 protected:
     the_stats_of_a_push_to() {
@@ -311,7 +312,7 @@ TEST_F(the_stats_in_detail, tell_what_the_threads_do) {
     EXPECT_EQ(stats_of(pull).io_wakeups, 0u) << "of a socket";
 }
 
-/// As many peers as the descriptors of the process allow, or as asked for.
+/// Returns as many peers as the descriptors of the process allow, or as asked for.
 std::size_t possible_peers(std::size_t wanted) {
     rlimit limit{};
     EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -2,8 +2,11 @@
 #include "raw_peer.hpp"
 #include "sockets.hpp"
 
+#include <netinet/in.h>
 #include <string>
+#include <sys/socket.h>
 #include <tuple>
+#include <unistd.h>
 
 namespace {
 
@@ -89,14 +92,38 @@ TEST_P(unbind, leaves_nothing_behind_when_nobody_reads) {
     EXPECT_TRUE(peer.is_closed_by_other_side());
 }
 
+/// A port that the system has chosen, and gives to nobody else meanwhile: somebody is bound to it,
+/// and does not listen.
+class kept_port {
+public:
+    kept_port() {
+        const int on = 1;
+        sockaddr_in where{};
+        where.sin_family = AF_INET;
+        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof where;
+        EXPECT_EQ(::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+        EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr *>(&where), size), 0);
+        EXPECT_EQ(::getsockname(descriptor_, reinterpret_cast<sockaddr *>(&where), &size), 0);
+        text = std::to_string(ntohs(where.sin_port));
+    }
+    ~kept_port() { ::close(descriptor_); }
+    kept_port(const kept_port &) = delete;
+    kept_port &operator=(const kept_port &) = delete;
+
+    std::string text;
+
+private:
+    const int descriptor_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
 /// With IPv6 the system's name of an IPv4 address is another one.
 TEST(unbind_of_an_address, takes_it_as_it_was_bound) {
     context zmq;
     test_socket socket = zmq.socket(ZMQ_PULL);
     socket.set(ZMQ_IPV6, 1);
-    const std::string chosen = socket.bind("tcp://127.0.0.1:*");
-    ASSERT_EQ(zmq_unbind(socket.handle(), chosen.c_str()), 0);
-    const std::string given = "tcp://127.0.0.1" + chosen.substr(chosen.rfind(':'));
+    const kept_port port;
+    const std::string given = "tcp://127.0.0.1:" + port.text;
     ASSERT_EQ(zmq_bind(socket.handle(), given.c_str()), 0);
     EXPECT_EQ(zmq_unbind(socket.handle(), given.c_str()), 0) << zmq_strerror(zmq_errno());
     EXPECT_EQ(zmq_unbind(socket.handle(), given.c_str()), -1);
@@ -113,9 +140,8 @@ TEST(unbind_of_an_address, takes_it_however_it_is_written) {
                 context zmq;
                 test_socket socket = zmq.socket(ZMQ_PULL);
                 socket.set(ZMQ_IPV6, v6);
-                const std::string chosen = socket.bind("tcp://127.0.0.1:*");
-                const std::string port = chosen.substr(chosen.rfind(':') + 1);
-                ASSERT_EQ(zmq_unbind(socket.handle(), chosen.c_str()), 0);
+                const kept_port kept;
+                const std::string &port = kept.text;
                 ASSERT_EQ(zmq_bind(socket.handle(), ("tcp://" + (bound + port)).c_str()), 0);
                 EXPECT_FAILS(ENOENT, zmq_unbind(socket.handle(), ("tcp://127.0.0.2:" + port).c_str()));
                 const std::string name = "tcp://" + (written + port);

@@ -9,7 +9,8 @@
 
 namespace {
 
-const std::vector<uint8_t> hello = {0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b};  // the example of RFC 32
+// The example of RFC 32.
+const std::vector<uint8_t> hello = {0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b};
 
 TEST(z85, encodes_the_example_of_the_rfc) {
     char text[11];

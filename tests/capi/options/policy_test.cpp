@@ -1,12 +1,13 @@
 // A process under a policy: what it may bind and connect to, and what becomes of that when the file
 // changes.
 #include "raw_peer.hpp"
-#include "sockets.hpp"
+#include "transports.hpp"
 #include "zap_handler.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sys/stat.h>
 
 namespace {
@@ -172,7 +173,8 @@ TEST_F(under_a_policy, what_a_closed_socket_has_still_to_send_is_not_sent_where_
     push.set(ZMQ_LINGER, patience_ms);
     push.close();
     say(of_pull);
-    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    // The file has been looked at.
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));
     int arrived = 0;
     while (arrived < 20 && !events.has_input())  // who reads comes to the end of the connection
         arrived += pull.has_input(10) && pull.receive();
@@ -199,7 +201,8 @@ TEST_F(under_a_policy, while_the_file_cannot_be_used_new_connections_are_refused
     const std::string endpoint = connected(zmq, pull, push);
     monitor events(zmq, pull, everything);
     say("default = \n");
-    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    // The file has been looked at.
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));
     raw_peer stranger(endpoint);
     EXPECT_TRUE(stranger.is_closed_by_other_side());
     const monitor_event told = events.next(ZMQ_EVENT_REASON);
@@ -243,9 +246,83 @@ TEST_F(under_a_policy, a_handler_of_the_policy_knows_its_users_as_the_file_names
     for (const char *const wrong : {"secre", "secrets", "secretsecret", "Secret", "s"})
         EXPECT_EQ(outcome_for(wrong), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) << wrong;
     say("[users]\nalice = \"another\"\n", "users.toml");
-    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    // The file has been looked at.
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));
     EXPECT_EQ(outcome_for("secret"), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
     EXPECT_EQ(outcome_for("another"), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+/// Users of PLAIN with connections, whose file changes.
+class users_of_a_policy : public under_a_policy {
+protected:
+    void SetUp() override {
+        say("[users]\nalice = \"secret\"\nbob = \"secret\"\n", "users.toml");
+        say(users_on_ipc);
+        const std::string endpoint = pull.bind("ipc://*");
+        for (test_socket *each : {&alice, &bob}) {
+            each->set(ZMQ_PLAIN_USERNAME, each == &alice ? "alice" : "bob");
+            each->set(ZMQ_PLAIN_PASSWORD, "secret");
+            each->connect(endpoint);
+            expect_served(*each);
+        }
+        of_alice.emplace(zmq, alice, ended);
+        of_bob.emplace(zmq, bob, ended);
+    }
+    void expect_served(test_socket &socket) {
+        EXPECT_EQ(socket.send("hello"), 5);
+        EXPECT_EQ(pull.receive(), "hello");
+    }
+    void now(const std::string &users) {
+        say("[users]\n" + users, "users.toml");
+        test_socket other = zmq.socket(ZMQ_PAIR);
+        // the file has been looked at
+        EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));
+    }
+
+    static constexpr int ended = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), alice = zmq.socket(ZMQ_PUSH), bob = zmq.socket(ZMQ_PUSH);
+    std::optional<monitor> of_alice, of_bob;
+};
+
+TEST_F(users_of_a_policy, who_is_taken_out_is_let_go_and_others_stay) {
+    now("bob = \"secret\"\n");
+    EXPECT_EQ(of_alice->next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(of_alice->next().event, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) << "it has come again";
+    expect_served(bob);
+    EXPECT_FALSE(of_bob->has_input());
+}
+
+TEST_F(users_of_a_policy, who_has_come_with_an_older_password_is_let_go) {
+    now("alice = \"another\"\nbob = \"secret\"\n");
+    EXPECT_EQ(of_alice->next().event, ZMQ_EVENT_DISCONNECTED);
+    expect_served(bob);
+    EXPECT_FALSE(of_bob->has_input());
+}
+
+TEST_F(users_of_a_policy, who_may_come_still_stays_while_others_are_added_and_while_nobody_can_tell) {
+    now("alice = \"secret\"\ncarol = \"secret\"\nbob = \"secret\"\n");
+    now("this is no user");
+    expect_served(alice);
+    expect_served(bob);
+    now("alice = \"secret\"\nbob = \"another\"\n");
+    EXPECT_EQ(of_bob->next().event, ZMQ_EVENT_DISCONNECTED);
+    expect_served(alice);
+    EXPECT_FALSE(of_alice->has_input());
+}
+
+TEST_F(users_of_a_policy, who_is_taken_out_while_the_handler_of_the_program_thinks_does_not_get_in) {
+    test_socket handler = zmq.socket(ZMQ_REP), late = zmq.socket(ZMQ_PUSH);
+    handler.bind("inproc://zeromq.zap.01");
+    late.set(ZMQ_PLAIN_USERNAME, "alice");
+    late.set(ZMQ_PLAIN_PASSWORD, "secret");
+    monitor of_late(zmq, late, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    late.connect(pull.last_endpoint());
+    const frames asked = handler.receive_all();
+    ASSERT_EQ(asked.size(), 8u);
+    now("bob = \"secret\"\n");
+    handler.send_all({"1.0", asked[1], "200", "yes", "", ""});
+    EXPECT_EQ(of_late.next().event, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
 }
 
 TEST_F(under_a_policy, a_handler_of_the_program_has_to_accept_too) {
@@ -290,7 +367,7 @@ struct key_pair {
         EXPECT_EQ(zmq_curve_keypair(public_text, secret_text), 0);
         public_key = public_text, secret_key = secret_text;
     }
-    // As CZMQ writes it.
+    // This is as CZMQ writes it.
     std::string certificate(bool with_secret = true) const {
         return "metadata\n    name = \"somebody\"\ncurve\n    public-key = \"" + public_key + "\"\n" +
                (with_secret ? "    secret-key = \"" + secret_key + "\"\n" : "");
@@ -335,7 +412,7 @@ protected:
         zmq_msg_close(&message);
         return user;
     }
-    // What becomes of a socket that is set up by itself.
+    // Returns what becomes of a socket that is set up by itself.
     int outcome_of(test_socket &stranger, const std::string &endpoint) {
         monitor events(zmq, stranger,
                        ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
@@ -356,7 +433,7 @@ protected:
 };
 
 TEST_F(under_a_policy_of_curve, programs_become_curve_over_each_transport_and_are_known_by_name) {
-    for (const char *const transport : {"tcp", "ipc", "ws"}) {
+    for (const std::string &transport : where_built({"tcp", "ipc", "ws"})) {
         SCOPED_TRACE(transport);
         test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
         connected(zmq, pull, push, transport);
@@ -377,6 +454,40 @@ TEST_F(under_a_policy_of_curve, a_peer_that_is_not_named_does_not_get_in) {
     test_socket late = stranger_with(alice), early = stranger_with(mallory);
     EXPECT_EQ(outcome_of(late, endpoint), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
     EXPECT_EQ(outcome_of(early, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy_of_curve, a_peer_whose_key_is_taken_out_or_given_another_name_is_let_go) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    connected(zmq, pull, push);
+    push.send("hello");
+    EXPECT_EQ(user_of_next(pull), "alice");
+    monitor events(zmq, push, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    know("alicia", alice);
+    look();
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED) << "it has come again";
+    push.send("hello");
+    EXPECT_EQ(user_of_next(pull), "alicia");
+    know("mallory", mallory);
+    look();
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+}
+
+TEST_F(under_a_policy_of_curve, a_peer_whose_certificate_is_taken_out_of_the_folder_is_let_go) {
+    ASSERT_EQ(::mkdir(in_folder("clients").c_str(), 0700), 0);
+    say(alice.certificate(false), "clients/alice.key");
+    say(mallory.certificate(false), "clients/mallory.key");
+    say(entries("curve_dir = \"clients\"\n"));
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH), other = stranger_with(mallory);
+    const std::string endpoint = connected(zmq, pull, push);
+    monitor of_alice(zmq, push, ZMQ_EVENT_DISCONNECTED), of_mallory(zmq, other);
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    EXPECT_EQ(outcome_of(other, router.bind("tcp://127.0.0.1:*")), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    std::filesystem::remove(in_folder("clients/alice.key"));
+    look();
+    EXPECT_EQ(of_alice.next().event, ZMQ_EVENT_DISCONNECTED);
+    other.send("still there");
+    EXPECT_EQ(router.receive_all().back(), "still there");
 }
 
 TEST_F(under_a_policy_of_curve, a_folder_of_certificates_names_those_that_get_in) {

@@ -51,7 +51,7 @@ private:
     int descriptor_ = -1;
 };
 
-/// What a socket of the system makes of a value, if this process may set it.
+/// Returns what a socket of the system makes of a value, if this process may set it.
 int made_of(int level, int name, int value) {
     const int bare = ::socket(AF_INET, SOCK_STREAM, 0);
     (void)::setsockopt(bare, level, name, &value, sizeof value);

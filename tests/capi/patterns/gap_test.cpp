@@ -417,7 +417,7 @@ TEST_F(gap_of_kept_queue, is_an_unknown_number_to_the_next_peer_in_front_of_it_i
     await("z");
     send(17, 18);
     EXPECT_EQ(take(second, 3), "[0]m17 m18 ");
-    // Of this peer the numbers are exact.
+    // The numbers of this peer are exact.
     pub.set(ZMQ_SNDHWM, 10);
     lose(second);
     raw_peer third;

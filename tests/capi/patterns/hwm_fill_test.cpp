@@ -1,5 +1,5 @@
-// How many messages fit between a sender and a reader, for every type that queues, at marks of 1,
-// 2, 10 and 1000.
+// Tests how many messages fit between a sender and a reader, for every type that queues, at marks
+// of 1, 2, 10 and 1000.
 //
 // Promised, with `mark` for both SNDHWM and RCVHWM, and counting whole messages whatever their
 // number of parts:
@@ -26,6 +26,7 @@
 //   stops it.
 #include "effort.hpp"
 #include "sockets.hpp"
+#include "stats.hpp"
 #include "transports.hpp"
 
 #include <atomic>
@@ -137,7 +138,8 @@ protected:
     // No message has been sent when this returns, and the sender knows its peer.
     void link(const flow &type, const std::string &transport) {
         connected(zmq, reader.socket, sender.socket, transport);
-        (void)reader.socket.get(ZMQ_EVENTS);  // over inproc a bound socket subscribes when it is used
+        // Over inproc a bound socket subscribes when it is used.
+        (void)reader.socket.get(ZMQ_EVENTS);
         if (type.from == ZMQ_XPUB) {
             ASSERT_EQ(sender.socket.receive(), "\1");
         }
@@ -190,7 +192,7 @@ protected:
         ASSERT_NO_FATAL_FAILURE(take(sent - taken));
         ASSERT_TRUE(reader.receive(ZMQ_DONTWAIT).empty());
     }
-    // What POLLOUT says of a sender that is full. XPUB always says yes, as PUB does: with
+    // Expects what POLLOUT says of a sender that is full. XPUB always says yes, as PUB does: with
     // XPUB_NODROP only a send tells.
     void expect_no_room() {
         if (sender_type != ZMQ_XPUB) {
@@ -214,7 +216,8 @@ protected:
     std::size_t body_size = 16;
     unsigned part_count = 1;
     unsigned sent = 0, taken = 0;
-    bool is_addressed = false;  // the address of the first message was sent to find out whether it is known
+    // The address of the first message was sent to find out whether it is known.
+    bool is_addressed = false;
 };
 
 // ---- Every type, transport and mark ----
@@ -255,9 +258,11 @@ TEST_P(hwm_fill, holds_without_a_reader_and_opens_again) {
             }
             EXPECT_TRUE(eventually([&] {
                 (void)fill();
-                // Nor need the reader have told of the last messages it took.
+                // The reader need not have told of the last messages it took, either.
                 return sent - taken >= least_at_rest() - (round == 0 ? 0 : step_of(mark()) - 1);
-            }));
+            })) << sent
+                << " sent, " << taken << " taken, " << least_at_rest() << " at rest\n"
+                << text_of(zmq, ZLINK_STATS_JSON);
             fill_to_rest(taken + most_at_rest());
             EXPECT_LE(sent - taken, most_at_rest());
         }

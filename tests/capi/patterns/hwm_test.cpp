@@ -52,7 +52,8 @@ TEST(hwm, a_mark_of_zero_means_that_no_send_waits_for_a_reader) {
         push.set(ZMQ_SNDHWM, 0);
         connected(zmq, pull, push, transport);
         const std::string body(8192, 'x');
-        constexpr int count = 6000;  // more than the kernel takes, and than a sender is ahead without a look
+        // More than the kernel takes, and than a sender is ahead without a look.
+        constexpr int count = 6000;
         for (int i = 0; i < count; ++i)
             ASSERT_EQ(push.send(body), static_cast<int>(body.size()));
         for (int i = 0; i < count; ++i)
@@ -141,7 +142,8 @@ TEST(hwm, a_mark_lowered_on_the_way_stops_nobody_for_good) {
     }
 }
 
-// Who has waited has asked to be told of room that a reader makes; this is room of its own making.
+// Whoever has waited has asked to be told of room that a reader makes; this is room of its own
+// making.
 TEST(hwm, a_mark_raised_after_a_wait_in_vain_makes_room_at_once) {
     for (const auto &[sending, receiving] :
          {std::pair{ZMQ_PUSH, ZMQ_PULL}, std::pair{ZMQ_PAIR, ZMQ_PAIR}, std::pair{ZMQ_DEALER, ZMQ_ROUTER}}) {

@@ -23,7 +23,7 @@ protected:
         sub.connect(endpoint);
         return sub;
     }
-    // What a subscriber gets up to a message for it alone.
+    // Returns what a subscriber gets up to a message for it alone.
     std::vector<std::string> received_until(test_socket &sub, const std::string &last) {
         std::vector<std::string> found;
         for (;;) {
@@ -309,7 +309,7 @@ TEST_P(xpub_filter, a_burst_passes_what_is_wanted_and_nothing_else) {
     EXPECT_FALSE(sub.has_input(0));
 }
 
-// What a publisher sends of its own accord.
+// This is about what a publisher sends of its own accord.
 TEST_P(xpub_filter, a_subscriber_passes_over_what_it_did_not_ask_for) {
     pub.set(ZMQ_XPUB_MANUAL, 1);
     pub.set(ZMQ_SNDHWM, 0);

@@ -1,5 +1,5 @@
-// What peers had sent before they went, while the application did not read: all of it comes, in
-// order and once.
+// Tests what peers had sent before they went, while the application did not read: all of it comes,
+// in order and once.
 //
 // Method:   a bare peer sends more than the peer_mark and goes. The application sends, so that its
 //           side finds out by writing, and reads only at the end.
@@ -48,8 +48,8 @@ TEST_P(broken_peer, leaves_all_it_has_sent_however_often_it_comes_again) {
     ASSERT_TRUE(dealer.connect(listener.endpoint()));
     for (int i = 0; i < times; ++i) {
         ASSERT_NO_FATAL_FAILURE(send_and_go(listener.accept(), i, "ROUTER"));
-        // What meets the peer's end is lost, or tells of it. Over tcp the first one may only bring
-        // the answer that nobody is there.
+        // Whatever meets the peer's end is lost, or tells of it. Over tcp the first one may only
+        // bring the answer that nobody is there.
         while (!listener.is_called(0))
             (void)dealer.send("is anybody there", ZMQ_DONTWAIT);
     }

@@ -178,7 +178,7 @@ TEST_F(curve, of_a_client_outlives_an_error_that_anybody_may_have_said) {
     EXPECT_TRUE(listener.accept().is_open());
 }
 
-// What a client says up to its HELLO. Whoever has it can say it, too.
+// Returns what a client says up to its HELLO. Whoever has it can say it, too.
 std::string recorded_hello() {
     context zmq;
     test_socket client = zmq.socket(ZMQ_DEALER);
@@ -222,6 +222,31 @@ TEST(half_handshakes, hold_back_nobody) {
     late.connect(flood.endpoint);
     EXPECT_EQ(late.send("x"), 1);
     EXPECT_EQ(flood.server.receive(), "x");
+}
+
+// They come and go, a few at a time, and the memory of those that went serves those that come.
+TEST(half_handshakes, leave_nothing_behind_after_ten_thousand) {
+    flooded_curve flood;
+    constexpr int at_a_time = 50;
+    const int many = effort(10'000, 1'000);
+    flood.start("tcp://127.0.0.1:*", 0, at_a_time);
+    monitor events(flood.zmq, flood.server, ZMQ_EVENT_DISCONNECTED);
+    const auto come_and_go = [&] {
+        {
+            std::vector<raw_peer> strangers;
+            for (int i = 0; i < at_a_time; ++i)
+                strangers.push_back(flood.come());
+        }
+        for (int i = 0; i < at_a_time; ++i)
+            ASSERT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+        flood.talk();
+    };
+    for (int i = 0; i < 10; ++i)
+        ASSERT_NO_FATAL_FAILURE(come_and_go());
+    const std::size_t before = zlink::test::allocated();
+    for (int i = 0; i < many / at_a_time; ++i)
+        ASSERT_NO_FATAL_FAILURE(come_and_go());
+    EXPECT_LE(zlink::test::allocated(), before + 32 * 1024);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

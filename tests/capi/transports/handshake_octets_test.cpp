@@ -1,5 +1,5 @@
-// What a socket says of itself on the wire before anything else: the octets of libzmq 4.3.4, for
-// each type.
+// Tests what a socket says of itself on the wire before anything else: the octets of libzmq 4.3.4,
+// for each type.
 #include "raw_peer.hpp"
 
 #include <gtest/gtest.h>

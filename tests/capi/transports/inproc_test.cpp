@@ -75,7 +75,7 @@ protected:
     }
 };
 
-// As libzmq does, whatever ZMQ_LINGER says.
+// This is as libzmq does, whatever ZMQ_LINGER says.
 TEST_P(inproc_leaving, messages_sent_before_binding_outlive_their_sender) {
     context zmq;
     const std::string name = scratch_endpoint("inproc");
@@ -132,7 +132,7 @@ TEST(inproc, a_router_hears_of_who_has_closed_before_it_bound) {
     EXPECT_EQ(router.receive_all(), (frames{"early", "last words"}));
 }
 
-// What a closed socket leaves is bounded by the number of sockets that may be.
+// Whatever a closed socket leaves is bounded by the number of sockets that may be.
 TEST(inproc, a_closed_socket_counts_as_a_socket_as_long_as_its_messages_are_to_wait) {
     context zmq;
     zmq.set(ZMQ_MAX_SOCKETS, 3);
@@ -225,7 +225,7 @@ TEST(inproc, taking_a_name_back_ends_no_connection) {
     before.send("as is the other");
     EXPECT_EQ(bound.receive(), "as is the other");
 
-    // Who comes later belongs to the next owner of the name.
+    // Whoever comes later belongs to the next owner of the name.
     test_socket after = zmq.socket(ZMQ_PAIR);
     after.connect(name);
     after.send("for the next");

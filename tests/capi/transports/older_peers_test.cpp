@@ -244,7 +244,8 @@ TEST_P(older_peers, without_a_routing_id_get_one) {
 }
 
 TEST_P(older_peers, are_told_the_sockets_routing_id) {
-    conversation c(of(), which(), ZMQ_DEALER, ZMQ_ROUTER, "", "a name");  // looked at in the constructor
+    // Looked at in the constructor.
+    conversation c(of(), which(), ZMQ_DEALER, ZMQ_ROUTER, "", "a name");
     c.says("hello");
     c.expects("hello");
 }

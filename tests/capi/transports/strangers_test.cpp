@@ -2,6 +2,7 @@
 // what was met.
 #include "raw_peer.hpp"
 #include "refusals.hpp"
+#include "transports.hpp"
 
 namespace {
 
@@ -63,11 +64,11 @@ TEST(strangers, that_are_called_are_refused_by_name) {
     }
 }
 
-// As a server of TLS does that is called without it.
+// This is as a server of TLS does that is called without it.
 TEST(strangers, that_hang_up_are_told_of_in_words) {
     context zmq;
     raw_listener there;
-    for (const std::string scheme : {"tcp", "ws"}) {
+    for (const std::string &scheme : where_built({"tcp", "ws"})) {
         test_socket client = zmq.socket(ZMQ_PUSH);
         client.set(ZMQ_RECONNECT_IVL, -1);
         monitor events(zmq, client, everything);

@@ -3,6 +3,7 @@
 #include "flooded_server.hpp"
 #include "processor_time.hpp"
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 
 #include <ctime>
 #include <deque>
@@ -35,7 +36,7 @@ const identity &good_client() {
 }
 
 // A server that wants certificates, and clients of OpenSSL.
-class client_chain : public ::testing::TestWithParam<const char *> {
+class client_chain : public ::testing::TestWithParam<std::string> {
 protected:
     static void ask_for_certificates(test_socket &server) {
         server.set(ZMQ_TLS_CERT, good().cert);
@@ -43,7 +44,7 @@ protected:
         server.set(ZMQ_TLS_CA, good().ca);
         server.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);
     }
-    std::string wild_card() const { return std::string(GetParam()) + "://127.0.0.1:*"; }
+    std::string wild_card() const { return GetParam() + "://127.0.0.1:*"; }
     static std::unique_ptr<tls_peer> open_peer(const std::string &endpoint,
                                                const identity &whom = good_client()) {
         auto peer = std::make_unique<tls_peer>(raw_peer(endpoint), tls_peer::role::client);
@@ -133,8 +134,8 @@ TEST_P(client_chain, of_junk_costs_the_serving_thread_a_dozen_handshakes_at_most
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// How much more one costs that has shown so many octets than one that has shown its own certificate
-// only.
+// Limits how much more one costs that has shown so many octets than one that has shown its own
+// certificate only.
 template <class Open>
 void expect_little_more(const std::string &address, std::size_t octets, std::size_t limit, Open &&open) {
     const auto cost_of = [&](std::size_t shown) {
@@ -199,7 +200,7 @@ TEST_P(client_chain, of_junk_is_not_kept_for_whom_stops_behind_it) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(over, client_chain, ::testing::Values("tls", "wss"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(over, client_chain, ::testing::ValuesIn(where_built({"tls", "wss"})),
+                         transport_name);
 
 }  // namespace

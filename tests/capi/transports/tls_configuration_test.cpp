@@ -1,9 +1,10 @@
-// What a file that OPENSSL_CONF names does to tls and wss: what zlink has options for holds, and
-// what lets nobody in is said at once.
+// Tests what a file that OPENSSL_CONF names does to tls and wss: what zlink has options for holds,
+// and what lets nobody in is said at once.
 //
 // OpenSSL reads the file once: each test runs again in a process of its own.
 #include "sockets.hpp"
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 
 #include <cstdlib>
 #include <sys/wait.h>
@@ -44,12 +45,12 @@ bool has_lines(const std::string &lines) {
 }
 
 void expect_talk(const char *groups = "") {
-    for (const char *scheme : {"tls", "wss"}) {
+    for (const std::string &scheme : where_built({"tls", "wss"})) {
         context zmq;
         test_socket server = zmq.socket(ZMQ_PAIR), client = zmq.socket(ZMQ_PAIR);
         server.set(ZMQ_TLS_GROUPS, groups);
         client.set(ZMQ_TLS_GROUPS, groups);
-        client.connect(server.bind(std::string(scheme) + "://127.0.0.1:*"));
+        client.connect(server.bind(scheme + "://127.0.0.1:*"));
         ASSERT_EQ(client.send("x"), 1);
         ASSERT_EQ(server.receive(), "x") << scheme;
     }
@@ -57,14 +58,13 @@ void expect_talk(const char *groups = "") {
 
 // Both ends say at once what is wrong.
 void expect_refused(const std::string &words) {
-    for (const char *scheme : {"tls://127.0.0.1:*", "wss://127.0.0.1:*"}) {
+    for (std::string address : where_built({"tls://127.0.0.1:*", "wss://127.0.0.1:*"})) {
         context zmq;
         test_socket server = zmq.socket(ZMQ_PAIR), client = zmq.socket(ZMQ_PAIR);
         monitor at_server(zmq, server, everything), at_client(zmq, client, everything);
         server.set(ZMQ_TLS_CERT, "no matter which");
-        EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), scheme));
+        EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), address.c_str()));
         EXPECT_EQ(at_server.next(ZMQ_EVENT_REASON).words.substr(0, words.size()), words);
-        std::string address = scheme;
         address.back() = '1';
         EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), address.c_str()));
         EXPECT_EQ(at_client.next(ZMQ_EVENT_REASON).words.substr(0, words.size()), words);

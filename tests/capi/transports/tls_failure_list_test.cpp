@@ -1,8 +1,9 @@
-// What OpenSSL has noted of failures on a thread of the application's, over tls and wss: each call
-// leaves it as it was, with its marks, and adds nothing of its own.
+// Tests what OpenSSL has noted of failures on a thread of the application's, over tls and wss: each
+// call leaves it as it was, with its marks, and adds nothing of its own.
 #include "both_ways.hpp"
 #include "sockets.hpp"
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 
 #include <openssl/err.h>
 
@@ -70,9 +71,9 @@ void expect_untouched(const char *what, Call &&call) {
     EXPECT_EQ(ERR_peek_error(), 0u);
 }
 
-class failure_list : public ::testing::TestWithParam<const char *> {
+class failure_list : public ::testing::TestWithParam<std::string> {
 protected:
-    std::string wild_card() const { return std::string(GetParam()) + "://127.0.0.1:*"; }
+    std::string wild_card() const { return GetParam() + "://127.0.0.1:*"; }
     void show_good_files(test_socket &socket) {
         socket.set(ZMQ_TLS_CERT, good().cert);
         socket.set(ZMQ_TLS_KEY, good().key);
@@ -132,8 +133,7 @@ TEST_P(failure_list, is_left_alone_by_calls_that_fail) {
         socket.set(option, value);
         expect_untouched(what, [&] {
             EXPECT_FAILS(EINVAL, zmq_bind(socket.handle(), wild_card().c_str()));
-            EXPECT_FAILS(EINVAL,
-                         zmq_connect(socket.handle(), (std::string(GetParam()) + "://127.0.0.1:1").c_str()));
+            EXPECT_FAILS(EINVAL, zmq_connect(socket.handle(), (GetParam() + "://127.0.0.1:1").c_str()));
         });
     }
 }
@@ -164,7 +164,7 @@ TEST_P(failure_list, is_left_alone_by_what_a_connected_socket_does) {
     expect_untouched("close", [&] { client.close(), server.close(), zmq.term(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(over, failure_list, ::testing::Values("tls", "wss"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(over, failure_list, ::testing::ValuesIn(where_built({"tls", "wss"})),
+                         transport_name);
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Many peers at once that begin a handshake of TLS and do not go on.
 #include "flooded_server.hpp"
 #include "tls_peer.hpp"
+#include "transports.hpp"
 
 namespace {
 
@@ -46,7 +47,7 @@ TEST(tls_flood, of_handshakes_that_begin_together_goes_on_beside_the_talk_of_an_
     EXPECT_GE(talks, 3u);
 }
 
-// The same of what an established peer may say: messages about keys, as many as it likes before
+// So it is with what an established peer may say: messages about keys, as many as it likes before
 // each message of its application.
 
 TEST(tls_flood, of_stalled_handshakes_is_closed_in_time_and_keeps_no_honest_peer_out) {
@@ -81,14 +82,14 @@ TEST(tls_flood, of_stalled_handshakes_is_closed_in_time_and_keeps_no_honest_peer
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-class stalled_in_a_handshake : public ::testing::TestWithParam<const char *> {
+class stalled_in_a_handshake : public ::testing::TestWithParam<std::string> {
 protected:
-    /// What a peer that has said `words` costs.
+    /// Returns what a peer that has said `words` costs.
     std::size_t cost_of(const std::string &words) {
         flooded_server flood;
         std::vector<raw_peer> peers;
         peers.reserve(flooded_server::counted + 1);
-        return flood.cost_of_each(std::string(GetParam()) + "://127.0.0.1:*", [&] {
+        return flood.cost_of_each(GetParam() + "://127.0.0.1:*", [&] {
             peers.emplace_back(flood.endpoint);
             EXPECT_TRUE(peers.back().send(words));
         });
@@ -110,7 +111,7 @@ TEST_P(stalled_in_a_handshake, half_a_client_hello_of_16_kibioctets_costs_little
 TEST_P(stalled_in_a_handshake, a_client_hello_but_for_its_last_octet_costs_little) {
     EXPECT_LE(cost_of(hello.substr(0, hello.size() - 1)), little);
 }
-// What OpenSSL itself would wait behind.
+// OpenSSL itself would wait behind it.
 TEST_P(stalled_in_a_handshake, a_client_hello_in_pieces_costs_little) {
     const auto record = [](const std::string &payload) {
         return std::string("\x16\3\1\0", 4) + static_cast<char>(payload.size()) + payload;
@@ -129,8 +130,8 @@ TEST_P(stalled_in_a_handshake, a_client_hello_that_is_answered_costs_what_openss
     EXPECT_LE(cost_of(client_hello()), 52u * 1024);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, stalled_in_a_handshake, ::testing::Values("tls", "wss"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(over, stalled_in_a_handshake, ::testing::ValuesIn(where_built({"tls", "wss"})),
+                         transport_name);
 #endif
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "processor_time.hpp"
 #include "sockets.hpp"
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 
 #include <ctime>
 
@@ -17,7 +18,7 @@ constexpr const char *all_groups[] = {"X25519",    "P-256",     "X448",      "P-
                                       "ffdhe2048", "ffdhe3072", "ffdhe4096", "ffdhe6144", "ffdhe8192"};
 constexpr bool is_of_default(std::string_view group) { return group == "X25519" || group == "P-256"; }
 
-// What a client says first whose only key is of this group. Nobody hears it.
+// Returns what a client says first whose only key is of this group. Nobody hears it.
 std::string hello_with(const char *group) {
     tls_peer client(raw_peer(-1), tls_peer::role::client);
     SSL_set1_groups_list(client.tls(), group);
@@ -29,9 +30,9 @@ std::string hello_with(const char *group) {
     return {octets, static_cast<std::size_t>(size)};
 }
 
-class groups : public ::testing::TestWithParam<const char *> {
+class groups : public ::testing::TestWithParam<std::string> {
 protected:
-    std::string serve() { return server.bind(std::string(GetParam()) + "://127.0.0.1:*"); }
+    std::string serve() { return server.bind(GetParam() + "://127.0.0.1:*"); }
     // Whether a client that offers this group alone has TLS with the server.
     bool is_accepted(const std::string &endpoint, const char *group) {
         tls_peer client{raw_peer(endpoint), tls_peer::role::client};
@@ -86,7 +87,7 @@ TEST_P(groups, of_a_client_are_those_that_the_option_names) {
     raw_listener listening;
     test_socket client = zmq.socket(ZMQ_PUSH);
     ASSERT_EQ(client.set(ZMQ_TLS_GROUPS, "P-521:P-384"), 0);
-    client.connect(std::string(GetParam()) + "://127.0.0.1" +
+    client.connect(GetParam() + "://127.0.0.1" +
                    listening.endpoint().substr(listening.endpoint().rfind(':')));
     tls_peer server(listening.accept(), tls_peer::role::server);
     server.use(good().server);
@@ -105,7 +106,7 @@ TEST_P(groups, that_openssl_does_not_know_are_named_by_bind_and_connect) {
     client.set(ZMQ_TLS_CA, good().ca);
     server.set(ZMQ_TLS_CERT, good().cert);
     server.set(ZMQ_TLS_KEY, good().key);
-    const std::string address = std::string(GetParam()) + "://127.0.0.1:1";
+    const std::string address = GetParam() + "://127.0.0.1:1";
     for (const auto &[list, words] :
          {std::pair{"X25519:nonsense:P-256", "ZMQ_TLS_GROUPS: this OpenSSL has no group nonsense"},
           std::pair{":", "ZMQ_TLS_GROUPS names no group"},
@@ -121,8 +122,7 @@ TEST_P(groups, that_openssl_does_not_know_are_named_by_bind_and_connect) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(over, groups, ::testing::Values("tls", "wss"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(over, groups, ::testing::ValuesIn(where_built({"tls", "wss"})), transport_name);
 
 TEST(option_of_groups, is_read_back_and_may_be_empty_again) {
     context zmq;

@@ -1,5 +1,5 @@
-// What a peer inside TLS is told last reaches it, also where it has sent more than anybody reads: a
-// Close over wss, and an alert.
+// Tests that what a peer inside TLS is told last reaches it, also where it has sent more than
+// anybody reads: a Close over wss, and an alert.
 #include "sockets.hpp"
 #include "tls_peer.hpp"
 #include "web_peer.hpp"

@@ -1,5 +1,5 @@
-// What peers do over tls that are not zlink: other protocols, older ones, odd records, and ends at
-// the wrong moment.
+// Tests what peers do over tls that are not zlink: other protocols, older ones, odd records, and
+// ends at the wrong moment.
 #include "sockets.hpp"
 #include "tls_peer.hpp"
 
@@ -286,7 +286,8 @@ TEST_F(tls_client, names_the_server_it_asks_for_but_no_address) {
 TEST_F(tls_client, offers_another_key_where_the_server_asks_for_it) {
     tls_peer server(called(), tls_peer::role::server);
     server.use(good().server);
-    SSL_set1_groups_list(server.tls(), "P-256");  // not the one that is offered first: HelloRetryRequest
+    // Not the one that is offered first: HelloRetryRequest.
+    SSL_set1_groups_list(server.tls(), "P-256");
     ASSERT_TRUE(server.shake_hands());
     ASSERT_TRUE(server.shake_hands_of_zmtp("PAIR"));
     EXPECT_EQ(client.send("x"), 1);

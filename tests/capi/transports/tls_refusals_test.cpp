@@ -1,6 +1,7 @@
-// Who is refused over tls: certificates that prove nothing, on either side, and files that are of
-// no use.
+// Tests who is refused over tls: certificates that prove nothing, on either side, and files that
+// are of no use.
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 
 #include <fcntl.h>
 #include <functional>
@@ -225,8 +226,8 @@ TEST(tls_reason, tells_of_a_peer_that_speaks_something_else_and_of_one_that_says
     expect_refusal(events, ECONNRESET, "the peer closed the connection during the TLS handshake", endpoint);
 }
 
-// As OpenSSL's own server does: an alert where there is a record, none where what comes looks like
-// no TLS at all.
+// This is as OpenSSL's own server does: an alert where there is a record, none where what comes
+// looks like no TLS at all.
 TEST(tls_alert, comes_where_a_peer_begins_as_tls_and_not_to_one_that_speaks_something_else) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PULL);
@@ -257,7 +258,8 @@ TEST(tls_reason, of_a_client_tells_what_is_spoken_where_it_wants_tls) {
     client.set(ZMQ_TLS_VERIFY, 0);
     client.set(ZMQ_RECONNECT_IVL, 1);
     monitor events(zmq, client, everything);
-    const std::string endpoint = "wss" + there.endpoint().substr(3) + "/";
+    const std::string place = there.endpoint().substr(3);
+    const std::string endpoint = where_built({"wss" + place + "/", "tls" + place}).front();
     client.connect(endpoint);
     const std::pair<std::string, std::string> strangers[] = {
         {"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "the peer speaks HTTP without TLS"},
@@ -313,7 +315,7 @@ TEST(unusable_address, is_told_in_front_of_a_certificate_that_is_missing) {
     context zmq;
     test_socket socket = zmq.socket(ZMQ_PAIR);
     monitor events(zmq, socket, everything);
-    for (const std::string scheme : {"tls", "wss"}) {
+    for (const std::string &scheme : where_built({"tls", "wss"})) {
         const std::string endpoint = scheme + "://127.0.0.1:70000";
         EXPECT_FAILS(EINVAL, zmq_bind(socket.handle(), endpoint.c_str()));
         EXPECT_EQ(reason_for(events, EINVAL, endpoint),

@@ -10,7 +10,7 @@ using zlink::test::raw_listener;
 using zlink::test::raw_peer;
 using zlink::test::tls_peer;
 
-// As the guide says: whole files, moved into place.
+// Does as the guide says: whole files, moved into place.
 void replace(const std::string &path, const std::string &text) {
     const std::string fresh = file_with("fresh", text);
     std::filesystem::rename(fresh, path);
@@ -69,7 +69,7 @@ TEST_F(renewal, with_files_that_cannot_be_used_keeps_the_old_ones_and_says_why_o
     };
     const std::string words = "the key in " + key + " does not match the certificate CN=the second";
     int reasons = 0;
-    // Of the visitors, which go without a farewell, there are others.
+    // There are others of the visitors, which go without a farewell.
     const auto count_reasons = [&] {
         while (events.has_input())
             if (const monitor_event found = events.next(); found.words == words) {
@@ -103,7 +103,8 @@ TEST_F(renewal, of_the_authorities_keeps_clients_of_the_old_one_out) {
     replace(ca, other.certificate_pem());
     EXPECT_TRUE(eventually([&] {
         tls_peer again(raw_peer(endpoint), first_visit);
-        SSL_set_session(again.tls(), SSL_get_session(first_visit.tls()));  // its ticket does not help it
+        // Its ticket does not help it.
+        SSL_set_session(again.tls(), SSL_get_session(first_visit.tls()));
         return !(again.shake_hands() && again.shake_hands_of_zmtp("PUSH"));
     }));
 }

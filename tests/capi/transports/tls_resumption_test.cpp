@@ -112,7 +112,8 @@ TEST_F(resumption, of_a_client_takes_each_ticket_once_and_keeps_the_name_of_the_
                          : std::make_unique<tls_peer>(std::move(octets), tls_peer::role::server);
         if (!last)
             peer->use(good().server);
-        if (i == 2)  // no ticket of this connection: the next has none to offer, for the last is used up
+        // No ticket of this connection: the next has none to offer, for the last is used up.
+        if (i == 2)
             SSL_set_num_tickets(peer->tls(), 0);
         ASSERT_TRUE(peer->shake_hands());
         EXPECT_EQ(SSL_session_reused(peer->tls()), i == 1 || i == 2);

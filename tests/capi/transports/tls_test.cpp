@@ -167,7 +167,7 @@ TEST_F(tls, goes_on_when_the_server_comes_back) {
     expect_talk();
     monitor at_client(zmq, client);
     server.close();
-    // What is sent before is lost with the connection, over every transport.
+    // Whatever is sent before is lost with the connection, over every transport.
     ASSERT_NE(at_client.next(ZMQ_EVENT_DISCONNECTED).event, 0);
     server = zmq.socket(ZMQ_PAIR);
     serve_with(server, good().cert, good().key);
@@ -271,7 +271,8 @@ TEST_F(tls, needs_an_address_as_tcp_does) {
 TEST_F(tls, leaves_alone_what_openssl_has_noted_of_the_application) {
     ERR_clear_error();
     ERR_raise(ERR_LIB_USER, 101);
-    EXPECT_EQ(zmq_connect(client.handle(), "tls://127.0.0.1:1"), 0);  // with the system's authorities
+    // With the system's authorities.
+    EXPECT_EQ(zmq_connect(client.handle(), "tls://127.0.0.1:1"), 0);
     EXPECT_EQ(ERR_GET_REASON(ERR_get_error()), 101);
     EXPECT_EQ(ERR_get_error(), 0u);
 }

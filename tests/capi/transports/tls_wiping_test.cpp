@@ -27,13 +27,13 @@ std::string contents_of(const std::string &path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What was made for a server, by a child. Of secrets, their inversions.
+/// Holds what was made for a server, by a child. Of secrets, their inversions.
 struct made {
     std::string directory, line, password, number, number_of_rsa;
     std::string path(const char *name) const { return directory + "/" + name; }
 };
 
-/// Of what is secret in the key, octets from the middle to the end.
+/// Returns octets of what is secret in the key, from the middle to the end.
 std::string secret_of(EVP_PKEY *key, const char *name) {
     BIGNUM *number = nullptr;
     EVP_PKEY_get_bn_param(key, name, &number);

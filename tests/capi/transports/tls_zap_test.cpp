@@ -2,6 +2,7 @@
 // them is taken (RFC 27).
 #define ZMQ_BUILD_DRAFT_API
 #include "tls_refusal.hpp"
+#include "transports.hpp"
 #include "zap_handler.hpp"
 
 #include <openssl/sha.h>
@@ -71,8 +72,8 @@ protected:
                           .usage = "clientAuth"},
                          &good().authority};
 };
-INSTANTIATE_TEST_SUITE_P(transports, tls_zap, ::testing::Values("tls", "wss"),
-                         [](const auto &which) { return which.param; });
+INSTANTIATE_TEST_SUITE_P(transports, tls_zap, ::testing::ValuesIn(where_built({"tls", "wss"})),
+                         transport_name);
 
 TEST_P(tls_zap, tells_the_handler_what_the_certificate_says_and_lets_in_whom_it_accepts) {
     std::promise<frames> told;

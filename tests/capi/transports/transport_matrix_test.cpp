@@ -64,7 +64,7 @@ TEST_P(matrix, pub_and_sub) {
     test_socket sub = zmq.socket(ZMQ_SUB);
     ASSERT_EQ(sub.set(ZMQ_SUBSCRIBE, ""), 0);
     link(pub, sub);
-    // What is published before the subscription arrives is dropped.
+    // Whatever is published before the subscription arrives is dropped.
     ASSERT_TRUE(eventually([&] {
         pub.send("first");
         sub.get(ZMQ_EVENTS);

@@ -2,6 +2,7 @@
 // And one that sends Pongs without end.
 #include "descriptors.hpp"
 #include "flooded_server.hpp"
+#include "transports.hpp"
 #include "web_peer.hpp"
 #ifdef ZLINK_TESTS_WITH_TLS
 #include "tls_peer.hpp"
@@ -15,10 +16,10 @@ using zlink::test::upgrade;
 using zlink::test::web_peer;
 using zlink::test::web_ready;
 
-class ws_flood : public ::testing::TestWithParam<const char *>, protected flooded_server {
+class ws_flood : public ::testing::TestWithParam<std::string>, protected flooded_server {
 protected:
-    bool is_secure() const { return std::string_view(GetParam()) == "wss"; }
-    std::string address() const { return std::string(GetParam()) + "://127.0.0.1:*"; }
+    bool is_secure() const { return GetParam() == "wss"; }
+    std::string address() const { return GetParam() + "://127.0.0.1:*"; }
     /// `stall(i)` makes the peer with that number.
     template <class Stall>
     void expect_closed_in_time(Stall &&stall) {
@@ -41,7 +42,8 @@ web_peer stalled_in_tls(const std::string &endpoint, const std::string &words) {
     tls_peer peer(raw_peer(endpoint), settings);
     EXPECT_TRUE(peer.shake_hands());
     EXPECT_TRUE(words.empty() || peer.send(words));
-    return web_peer(std::move(peer.octets()));  // without its own state, which is no cost of the server
+    // Without its own state, which is no cost of the server.
+    return web_peer(std::move(peer.octets()));
 }
 #endif
 
@@ -170,12 +172,6 @@ TEST_F(of_pongs, a_proxy_does_as_it_is_told) {
     proxy.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(over, ws_flood,
-#ifdef ZLINK_TESTS_WITH_TLS
-                         ::testing::Values("ws", "wss"),
-#else
-                         ::testing::Values("ws"),
-#endif
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(over, ws_flood, ::testing::ValuesIn(where_built({"ws", "wss"})), transport_name);
 
 }  // namespace

@@ -296,7 +296,7 @@ TEST_F(ws_client, says_where_it_comes_from_if_it_was_told) {
               std::string::npos);
 }
 
-// As the packages ws of Node and websockets of Python read the field.
+// This is as the packages ws of Node and websockets of Python read the field.
 TEST_F(ws_client, offers_a_name_that_is_a_token_to_a_server_that_takes_no_other) {
     monitor events(zmq, socket, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
     ASSERT_EQ(socket.set(ZMQ_RECONNECT_IVL, 1), 0);
@@ -416,7 +416,8 @@ TEST(ws_origin, cannot_break_a_request) {
     test_socket client = zmq.socket(ZMQ_PUSH);
     EXPECT_FAILS(EINVAL, client.set(ZMQ_WS_ORIGIN, "https://a\r\nEvil: b"));
     ASSERT_EQ(client.set(ZMQ_WS_ORIGIN, "https://a,https://b"), 0);
-    EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), "ws://127.0.0.1:5555/"));  // of two it cannot come
+    // It cannot come of two.
+    EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), "ws://127.0.0.1:5555/"));
     ASSERT_EQ(client.set(ZMQ_WS_ORIGIN, ""), 0);
     EXPECT_EQ(zmq_connect(client.handle(), "ws://127.0.0.1:5555/"), 0);
 }

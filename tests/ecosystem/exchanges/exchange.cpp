@@ -49,7 +49,7 @@ void ask_and_answer(zmq::context_t &context, int count) {
 }
 
 #ifdef ZMQ_BUILD_DRAFT_API
-// What waits for messages: cppzmq's pollers where the library has drafts, zmq_poll elsewhere.
+// Waits for messages: cppzmq's pollers where the library has drafts, zmq_poll elsewhere.
 class watcher {
 public:
     explicit watcher(zmq::socket_t &socket) {

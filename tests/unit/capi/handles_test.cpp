@@ -98,7 +98,7 @@ TEST(handles, are_all_different_and_all_found_however_many_there_are) {
         closed(handle, handle_kind::socket);
 }
 
-/// What a child of fork finds; its exit status tells which expectation failed.
+/// Returns what a child of fork finds; its exit status tells which expectation failed.
 int look_around_in_child(void *s, void *c, void *p) {
     if (handles.find(s, handle_kind::socket) || handles.owner_of(c, handle_kind::context) ||
         handles.find(c, handle_kind::context))
@@ -132,7 +132,7 @@ TEST(handles, of_the_parent_can_only_be_closed_in_a_child_of_fork) {
     closed(p, handle_kind::poller);
 }
 
-/// What a binding takes for a descriptor before it knows what a pointer is.
+/// Returns what a binding takes for a descriptor before it knows what a pointer is.
 int first_number_behind(const void *handle) {
     int number = 0;
     std::memcpy(&number, handle, sizeof number);

@@ -42,7 +42,7 @@ TEST(departures, forget_whoever_went_first_where_they_are_many) {
             all.note(of("comes and goes", counter::disconnects_peer, i));
     }
     const auto told = all.all();
-    ASSERT_EQ(told.size(), departures::most);
+    ASSERT_EQ(told.size(), departures::most_departures);
     std::uint64_t times = 0;
     for (const departure &each : told)
         times += each.host == "comes and goes" ? each.times : 0;
@@ -56,7 +56,7 @@ TEST(departures, keep_who_has_gone_often_when_ever_new_names_go) {
     for (int i = 0; i < 70; ++i)
         all.note(of("newcomer " + std::to_string(i), counter::disconnects_peer, 10 + i));
     const auto told = all.all();
-    ASSERT_EQ(told.size(), departures::most);
+    ASSERT_EQ(told.size(), departures::most_departures);
     EXPECT_EQ(told[0].host, "comes and goes");
     EXPECT_EQ(told[0].times, 3u);
     EXPECT_EQ(

@@ -1,4 +1,4 @@
-// What the log writes of events, at each level.
+// Tests what the log writes of events, at each level.
 #include "core/event_log.hpp"
 
 #include <gtest/gtest.h>

@@ -28,7 +28,7 @@ keyed_hash hash_of_key(std::uint64_t first, std::uint64_t second) {
 
 }  // namespace
 
-// What Python 3.11 says with PYTHONHASHSEED=0, which makes the key zero.
+// Python 3.11 says this with PYTHONHASHSEED=0, which makes the key zero.
 TEST(keyed_hash, is_sip_hash_with_one_and_three_rounds) {
     const keyed_hash hash = hash_of_key(0, 0);
     EXPECT_EQ(hash("a"), 0x407448d2b89b1813u);

@@ -1,4 +1,4 @@
-// How often a thread looks, and how often it leaves that out.
+// Tests how often a thread looks, and how often it leaves that out.
 #include "core/patience.hpp"
 
 #include <gtest/gtest.h>

@@ -14,11 +14,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "child.hpp"
 #include "chosen_processor.hpp"
 #include "effort.hpp"
 #include "limited_memory.hpp"
@@ -66,7 +66,8 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t most_octets_kept = (64u << 20) + (64u << 10);
-constexpr int places = 8;  // beside it, for blocks that came back last, by the number of the processor
+// beside it, for blocks that came back last, by the number of the processor
+constexpr int places = 8;
 constexpr std::size_t most_nearby = places * ((2u << 20) + 64);
 
 #ifdef __SANITIZE_ADDRESS__
@@ -77,7 +78,7 @@ constexpr bool keeps = true;
 
 class large_blocks_test : public ::testing::Test {
 protected:
-    /// What is kept is of none of the sizes that a test looks at.
+    /// Whatever is kept is of none of the sizes that a test looks at.
     void SetUp() override {
         ASSERT_NO_FATAL_FAILURE(where.go_to(where.all().front()));
         for (void *block : make(300'000, 2 * most_octets_kept / 300'000))
@@ -264,16 +265,10 @@ TEST_F(large_blocks_test, keeps_what_comes_back_in_a_child_of_fork_whatever_othe
     while (!has_settled)
         std::this_thread::yield();
     for (int i = 0; i < zlink_test::effort(300, 60); ++i) {
-        const pid_t child = ::fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            ::alarm(20);
+        EXPECT_TRUE(zlink_test::in_child([] {
             large_blocks::release(large_blocks::allocate(size), size);
-            ::_exit(large_blocks::take_kept(size) ? 0 : 1);
-        }
-        int status = -1;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+            zlink_test::end(large_blocks::take_kept(size));
+        }));
     }
     is_over = true;
     other.join();

@@ -2,8 +2,6 @@
 #include "memory/lent_records.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "child.hpp"
 #include "effort.hpp"
 
 namespace zlink::lent_records {
@@ -48,8 +47,8 @@ TEST(lent_records, gives_no_record_to_two) {
     }
 }
 
-/// What its last destructors drop, after the library's own, goes back to the heap: the sanitizers
-/// say so.
+/// Whatever its last destructors drop, after the library's own, goes back to the heap: the
+/// sanitizers say so.
 TEST(lent_records, takes_records_from_a_thread_that_ends) {
     struct late {
         ~late() { drop(records); }
@@ -81,20 +80,13 @@ TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
     while (!has_settled)
         std::this_thread::yield();
     for (int i = 0; i < zlink_test::effort(300, 60); ++i) {
-        const pid_t child = ::fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            ::alarm(20);
+        EXPECT_TRUE(zlink_test::in_child([] {
             std::array<void *, many> records;
             for (int round = 0; round < 2; ++round) {
                 make_again(records);
                 drop(records);
             }
-            ::_exit(0);
-        }
-        int status = -1;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+        }));
     }
     is_over = true;
     other.join();

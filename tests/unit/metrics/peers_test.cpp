@@ -90,16 +90,16 @@ TEST(the_text_of_peers, leaves_out_those_who_went_first_where_they_are_many) {
     std::vector<peers_of_context> all(1);
     for (std::uint64_t socket = 0; socket < 100; ++socket) {
         all[0].sockets.push_back({socket, "s", socket_type::pub, {}, {}});
-        for (std::uint64_t i = 0; i < departures::most; ++i) {
+        for (std::uint64_t i = 0; i < departures::most_departures; ++i) {
             departure each;
             each.host = "h" + std::to_string(i);
-            each.last = time_point(std::chrono::seconds(socket * departures::most + i));
+            each.last = time_point(std::chrono::seconds(socket * departures::most_departures + i));
             all[0].sockets.back().gone.push_back(each);
         }
     }
     const std::string text = text_of(all);
     EXPECT_EQ(count(text, "\"seconds_ago\""), most_peers);
-    EXPECT_EQ(count(text, "\"socket\":\"#99 s\""), departures::most);
+    EXPECT_EQ(count(text, "\"socket\":\"#99 s\""), departures::most_departures);
     all[0].sockets[1].gone[0].times = 2;
     EXPECT_EQ(count(text_of(all), "\"socket\":\"#1 s\""), 1u) << "but for whoever goes again and again";
 }

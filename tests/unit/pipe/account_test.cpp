@@ -70,8 +70,9 @@ TEST(readers_account, tells_once_in_half_a_mark) {
         account.put_off(row.mark);
         for (int round = 0; round < 3; ++round) {
             for (std::uint64_t i = 1; i < row.step; ++i) {
+                // For the writer, who may want to know how far it is.
                 if (account.take(1))
-                    account.put_off(row.mark);  // for the writer, who may want to know how far it is
+                    account.put_off(row.mark);
                 EXPECT_FALSE(account.owes(row.mark, 0));
             }
             EXPECT_TRUE(account.take(1));

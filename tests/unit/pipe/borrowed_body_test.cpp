@@ -72,14 +72,14 @@ protected:
             put_frame_header(reinterpret_cast<std::uint8_t *>(out.data()), text.size(), flags) - begin));
         return out.append(text);
     }
-    /// As a sender that uses its memory again at once.
+    /// Does as a sender that uses its memory again at once.
     void send() {
         ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
         writer.publish();
         std::fill(body.begin(), body.end(), 'X');
     }
-    /// As a sender that may wait. Others go on beside it: while it waits, the stream gets room, for
-    /// a number of times. Returns how often it has waited.
+    /// This is as a sender that may wait. Others go on beside it: while it waits, the stream gets
+    /// room, for a number of times. Returns how often it has waited.
     int send_with_waits(int most) {
         room_wait room(own_pace, time_point::max());
         EXPECT_EQ(writer.write_last_large(place.octets()), error::none);
@@ -189,7 +189,7 @@ TEST_F(borrowed_body, that_is_rolled_back_leaves_the_turn) {
     EXPECT_EQ(connection.wire, "");
 }
 
-/// As a body that was read into the memory of a caller, who gets something else.
+/// This is as a body that was read into the memory of a caller, who gets something else.
 TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to) {
     const std::string sent(place.text());
     ASSERT_EQ(reader.write(0, as_bytes("before")), error::none);

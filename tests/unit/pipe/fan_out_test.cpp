@@ -1,6 +1,7 @@
 // The fan-out: who gets a message, what is shared and what is copied, full and vanishing pipes.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <sys/uio.h>
 
 #include "fake_peers.hpp"
@@ -35,8 +36,11 @@ struct publisher {
         return peer.far->take_turn().gather(ranges, 256, 1 << 20).ranges;
     }
 
+    std::uint64_t counted(counter what) const { return counts.get(what); }
+
     fake_network network;
-    fan_out out{network.pool};
+    counters counts;
+    fan_out out{network.pool, &counts};
 };
 
 }  // namespace
@@ -128,6 +132,36 @@ TEST(fan_out, goes_on_when_a_pipe_leaves_in_the_middle_of_a_message) {
     EXPECT_TRUE(read_messages(*b.far).empty());
 }
 
+TEST(fan_out, counts_a_message_whose_peer_goes_in_the_middle_once_it_is_whole) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach(), other = p.attach();
+    p.match({&a, &b});
+    EXPECT_EQ(p.write("1", true), error::none);
+    p.out.detach(*b.near);
+    p.out.detach(*a.near);
+    p.out.detach(*other.near);
+    EXPECT_EQ(p.counted(counter::dropped_peer_gone), 0u);
+    EXPECT_EQ(p.write("2"), error::none);
+    EXPECT_EQ(p.counted(counter::dropped_peer_gone), 2u);
+    EXPECT_EQ(p.counted(counter::messages_sent), 2u);
+    EXPECT_EQ(p.counted(counter::dropped_no_peer), 0u);  // it is counted already
+    EXPECT_EQ(p.send_to_all("3"), error::none);
+    EXPECT_EQ(p.counted(counter::dropped_peer_gone), 2u);
+    EXPECT_EQ(p.counted(counter::dropped_no_peer), 1u);
+}
+
+TEST(fan_out, counts_a_message_without_room_once_though_its_peer_goes_before_the_end) {
+    publisher p;
+    fake_peer full = p.attach(1);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    p.match({&full});
+    EXPECT_EQ(p.write("2", true), error::none);
+    p.out.detach(*full.near);
+    EXPECT_EQ(p.write("3"), error::none);
+    EXPECT_EQ(full.near->dropped(), 1u);
+    EXPECT_EQ(p.counted(counter::dropped_no_peer) + p.counted(counter::dropped_peer_gone), 0u);
+}
+
 TEST(fan_out, encodes_a_burst_once_and_its_ranges_merge) {
     publisher p;
     fake_peer a = p.attach(), b = p.attach();
@@ -214,7 +248,7 @@ TEST(fan_out, delivers_the_same_to_each_whatever_the_sizes) {
     EXPECT_EQ(read_messages(*c.far), expected_a);
 }
 
-/// What the far end reads, with the numbers of lost messages in brackets.
+/// Returns what the far end reads, with the numbers of lost messages in brackets.
 static std::string read_with_gaps(fake_peer &peer) {
     std::string out;
     for (frame_view frame; peer.far->read(frame);) {
@@ -245,6 +279,23 @@ TEST(fan_out, tells_who_wants_to_know_how_many_messages_there_was_no_room_for) {
     EXPECT_EQ(read_with_gaps(quick), "1 2 3 4 6+7 8 ");
     EXPECT_EQ(p.send_to_all("9"), error::none);
     EXPECT_EQ(read_with_gaps(told), "9 ");
+}
+
+TEST(fan_out, counts_a_message_without_room_once_though_memory_is_short_for_others) {
+    publisher p;
+    fake_peer full = p.attach(1), a = p.attach();
+    full.far->want_gaps(true);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    p.match({&full, &a});
+    const byte_span absurd(as_bytes("").data(), std::numeric_limits<std::size_t>::max() - 64);
+    EXPECT_EQ(p.out.write(absurd, false, nullptr, false), error::no_memory);
+    EXPECT_EQ(full.near->dropped(), 0u);
+    EXPECT_EQ(p.send_to_all("2"), error::none);
+    EXPECT_EQ(full.near->dropped(), 1u);
+    EXPECT_EQ(read_with_gaps(full), "1 ");
+    EXPECT_EQ(p.send_to_all("3"), error::none);
+    EXPECT_EQ(read_with_gaps(full), "[1] 3 ");
+    EXPECT_EQ(read_with_gaps(a), "1 2 3 ");
 }
 
 TEST(fan_out, tells_nothing_to_who_does_not_want_to_know_any_more_or_has_gone) {

@@ -1,5 +1,5 @@
-// What the queue says of messages that are missing: where it stands, for whom, and that it counts
-// as nothing.
+// Tests what the queue says of messages that are missing: where it stands, for whom, and that it
+// counts as nothing.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,7 +26,7 @@ protected:
     void miss(std::uint64_t lost, std::uint8_t tag = first_peer) {
         ASSERT_EQ(queue.write_gap(lost, tag), error::none);
     }
-    /// What stands in the octets, with the numbers of gaps in brackets.
+    /// Returns what stands in the octets, with the numbers of gaps in brackets.
     static std::string told(std::string_view wire) {
         std::string out;
         for (frame_header header; get_frame_header(as_bytes(wire).data(), wire.size(), header);) {
@@ -261,10 +261,10 @@ TEST(gaps_in_pipe, take_no_room_by_any_mark_and_are_for_the_peer_of_whom_the_wri
     options.first_to_second_octets = 12;
     const pipe_ends ends = make_pipe(chunk_pool::make(), options);
     ends.second->take_gaps(true);
-    EXPECT_TRUE(ends.first->tells_gaps());
+    EXPECT_TRUE(ends.first->gaps().are_wanted());
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(ends.first->has_credit()) << i;
-        EXPECT_EQ(ends.first->write_gap(7), error::none);
+        EXPECT_EQ(ends.first->gaps().write(7), error::none);
         EXPECT_EQ(ends.first->write(0, as_bytes("ab")), error::none);
         ends.first->publish();
     }
@@ -278,7 +278,7 @@ TEST(gaps_in_pipe, take_no_room_by_any_mark_and_are_for_the_peer_of_whom_the_wri
     (void)turn.give();
     EXPECT_EQ(ends.first->outgoing().taken, (amount{3, 12}));
     ends.second->take_gaps(false);
-    EXPECT_FALSE(ends.first->tells_gaps());
+    EXPECT_FALSE(ends.first->gaps().are_wanted());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a consumer that gathers is given of a queue, and when the memory goes.
+// Tests what a consumer that gathers is given of a queue, and when the memory goes.
 #include "pipe/frame_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ using test::noise;
 using test::one_queue;
 
 TEST_F(one_queue, merges_ranges_that_continue_each_other) {
-    auto *owner = make(300);  // 100 empty messages of three octets... in wire form: flags, size 1, body
+    // 100 empty messages of three octets... in wire form: flags, size 1, body
+    auto *owner = make(300);
     for (int i = 0; i < 100; ++i)
         owner->memory[3 * i + 1] = 1;
     for (int i = 0; i < 100; ++i)

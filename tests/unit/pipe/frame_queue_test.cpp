@@ -139,11 +139,12 @@ public:
         ASSERT_EQ(told_messages_, ended_messages_);
         ASSERT_EQ(live_external_, pending_external_);
         if (pending_.empty()) {
-            ASSERT_LE(live_sources_, 2);      // the one in hand and the one that the last segment lies in
+            // the one in hand and the one that the last segment lies in
+            ASSERT_LE(live_sources_, 2);
             ASSERT_LE(pool_.use_count(), 4);  // the same for chunks, this test and the queue
         }
     }
-    /// How many messages were written or read the short way.
+    /// Says how many messages were written or read the short way.
     int shortcuts() const { return shortcuts_; }
     int read_at_once() const { return at_once_; }
     bool is_at_start_of_unit() const { return front_octet_ == 0 && !is_reading_message_; }
@@ -418,7 +419,8 @@ private:
 
     std::deque<model_frame> published_;
     std::size_t front_octet_ = 0;  // of published_.front() already released
-    bool front_more_ = false;      // the frame before published_.front() said that its message goes on
+    // the frame before published_.front() said that its message goes on
+    bool front_more_ = false;
     std::size_t unit_octets_ = 0;  // of the frames of that message before it
     bool is_reading_message_ = false;
     std::uint64_t octets_written_ = 0;
@@ -544,7 +546,7 @@ TEST_F(very_many_messages, are_not_taken_when_memory_is_short_for_the_second_seg
 
 TEST_F(one_queue, uses_again_the_places_of_bodies_that_were_taken_and_not_more_of_them_than_a_mark_takes) {
     const byte_span body = byte_span(noise()).first(uncopied);
-    // How many bodies can be written and taken by turns of `in_flight`, without an allocation.
+    // Says how many bodies can be written and taken by turns of `in_flight`, without an allocation.
     const auto taken_without_memory = [&](int in_flight) {
         int count = 0;
         failing_allocation = 1;

@@ -200,7 +200,7 @@ TEST_F(pace_test, a_write_never_counts_as_free) {
     EXPECT_TRUE(allows(subject, 1));
 }
 
-/// Of one pipe, whose reader sleeps between the bursts.
+/// The bursts of one pipe, whose reader sleeps between the bursts.
 class bursts_test : public pace_test {
 protected:
     enum class first { written, left };

@@ -87,8 +87,35 @@ TEST_F(pipe_pair, notes_its_depth_when_there_is_no_room_and_looks_once_however_o
     frame_view frame;
     while (reader->read(frame)) {
     }
-    // The reader looks behind each second one, when two are left.
     EXPECT_EQ(writer->highest_outgoing().messages, 4u);
+}
+
+TEST_F(pipe_pair, notes_its_depth_when_it_hears_of_room) {
+    for (const bool is_in_octets : {false, true}) {
+        SCOPED_TRACE(is_in_octets);
+        open(is_in_octets ? 0 : 4);
+        if (is_in_octets)
+            writer->set_write_octets(12);
+        for (int i = 0; i < 4; ++i)
+            ASSERT_TRUE(send("x"));
+        frame_view frame;
+        ASSERT_TRUE(reader->read(frame) && reader->read(frame));
+        ASSERT_TRUE(writer->has_credit());
+        while (reader->read(frame)) {
+        }
+        EXPECT_EQ(writer->highest_outgoing(), (amount{2, 2 * 3}));
+    }
+}
+
+TEST_F(pipe_pair, has_its_depth_noted_by_the_reader_without_a_mark) {
+    open(0);
+    const std::uint64_t step = readers_account::step(0);
+    for (std::uint64_t i = 0; i < step + 3; ++i)
+        ASSERT_TRUE(send("x"));
+    frame_view frame;
+    while (reader->read(frame)) {
+    }
+    EXPECT_EQ(writer->highest_outgoing(), (amount{3, 3 * 3}));
 }
 
 TEST_F(pipe_pair, stops_the_writer_at_the_mark) {
@@ -251,18 +278,18 @@ TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way_between_sockets) {
     open(0, false, end_kind::socket);
     const std::string large(pipe_end::counted_in_octets_from, 'x'), small(100, 'y');
     ASSERT_TRUE(send(small));
-    EXPECT_EQ(writer->large_under_way(), 0u);
+    EXPECT_EQ(writer->backlog().large_octets(), 0u);
     ASSERT_TRUE(send(large));
     ASSERT_TRUE(send(large));
-    EXPECT_EQ(writer->large_under_way(), 2 * large.size());
+    EXPECT_EQ(writer->backlog().large_octets(), 2 * large.size());
     ASSERT_TRUE(send(large, frame_flag::more));
-    EXPECT_EQ(writer->large_under_way(), 2 * large.size());
+    EXPECT_EQ(writer->backlog().large_octets(), 2 * large.size());
     writer->roll_back();
     EXPECT_EQ(receive(), small);
     EXPECT_EQ(receive(), large);
-    EXPECT_EQ(writer->large_under_way(), large.size());
+    EXPECT_EQ(writer->backlog().large_octets(), large.size());
     EXPECT_EQ(receive(), large);
-    EXPECT_EQ(writer->large_under_way(), 0u);
+    EXPECT_EQ(writer->backlog().large_octets(), 0u);
 }
 
 /// Sends all kinds of messages with large bodies, of which a connection is always some behind.
@@ -304,7 +331,7 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_however_long_the_queue_is_nev
             ASSERT_GT(turn.gather(ranges.data(), ranges.size(), SIZE_MAX).octets, wire_of_round());
             turn.release(wire_of_round());
         }
-        ASSERT_EQ(writer->large_under_way(), wire_of_round());
+        ASSERT_EQ(writer->backlog().large_octets(), wire_of_round());
     }
 }
 
@@ -316,7 +343,7 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_where_frames_are_encoded_anew
         ASSERT_NO_FATAL_FAILURE(send_round(round));
         for (int i = 0; round > 0 && i < frames_of_round; ++i)
             ASSERT_TRUE(reader->take_turn().read(frame));
-        ASSERT_EQ(writer->large_under_way(), wire_of_round());
+        ASSERT_EQ(writer->backlog().large_octets(), wire_of_round());
     }
 }
 
@@ -337,10 +364,10 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_after_messages_that_were_cut)
         const std::size_t dropped = cut <= first                    ? first
                                     : cut <= wire_of_round() - last ? wire_of_round() - last
                                                                     : wire_of_round();
-        ASSERT_EQ(writer->large_under_way(), 2 * wire_of_round() - dropped);
+        ASSERT_EQ(writer->backlog().large_octets(), 2 * wire_of_round() - dropped);
         (void)turn.gather(ranges.data(), ranges.size(), SIZE_MAX);
         turn.release(2 * wire_of_round() - dropped);
-        ASSERT_EQ(writer->large_under_way(), 0u);
+        ASSERT_EQ(writer->backlog().large_octets(), 0u);
     }
 }
 
@@ -352,12 +379,12 @@ TEST_F(pipe_to_connection, counts_bodies_of_every_kind_as_under_way) {
         for (int i = 0; i < 200; ++i) {
             ASSERT_EQ(writer->write_external(0, block_ref::share(moved.owner()), moved.body()), error::none);
             writer->publish();
-            if (writer->is_backlog_check_due())
-                writer->begin_backlog_window();
+            if (writer->backlog().is_check_due())
+                writer->backlog().begin_window();
         }
         (void)moved.close();
         // In memory nobody copies them.
-        EXPECT_EQ(writer->about_under_way() > 1024 * 1024, second == end_kind::connection);
+        EXPECT_EQ(writer->backlog().about_octets() > 1024 * 1024, second == end_kind::connection);
     }
 }
 
@@ -367,17 +394,17 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     constexpr std::uint64_t step = 1024;
     for (std::uint64_t i = 0; i < 5 * step; ++i)
         ASSERT_TRUE(send("x"));
-    EXPECT_TRUE(writer->is_backlog_check_due());
-    writer->begin_backlog_window();
+    EXPECT_TRUE(writer->backlog().is_check_due());
+    writer->backlog().begin_window();
     constexpr std::uint64_t octets = short_header_size + 1;
-    EXPECT_EQ(writer->about_under_way(), 5 * step * octets);
+    EXPECT_EQ(writer->backlog().about_octets(), 5 * step * octets);
     const std::uint64_t credit = writer->credit();
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
         if (taken == 10)
             reader->take_turn().return_due_credit();
-        ASSERT_GE(writer->about_under_way(), (5 * step - taken) * octets);
-        ASSERT_LE(writer->about_under_way(), (6 * step - taken) * octets);
+        ASSERT_GE(writer->backlog().about_octets(), (5 * step - taken) * octets);
+        ASSERT_LE(writer->backlog().about_octets(), (6 * step - taken) * octets);
     }
     EXPECT_EQ(writer->credit(), credit);
 }

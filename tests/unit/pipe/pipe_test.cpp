@@ -143,6 +143,28 @@ TEST_F(pipe_pair, keeps_the_newest_message_only_when_conflating) {
     EXPECT_EQ(receive(), "");
 }
 
+TEST_F(pipe_pair, tells_of_what_was_written_behind_the_end_of_an_end_that_read_on) {
+    for (const bool does_writer_close_first : {true, false}) {
+        open(10, false, end_kind::socket);
+        ASSERT_TRUE(send("one"));
+        reader->read_on();
+        reader->close();
+        EXPECT_EQ(receive(), "one");
+        ASSERT_TRUE(send("two"));
+        if (does_writer_close_first) {
+            writer->close();
+            EXPECT_EQ(writer->take_lost().untaken, 0u) << "it may still be read";
+        }
+        EXPECT_EQ(reader->take_lost().unread, 1u);
+        if (!does_writer_close_first) {
+            ASSERT_TRUE(send("three"));
+            writer->close();
+        }
+        EXPECT_EQ(writer->take_lost().untaken, does_writer_close_first ? 0u : 1u);
+        EXPECT_EQ(reader->take_lost().unread, 0u);
+    }
+}
+
 TEST_F(pipe_pair, tells_once_of_the_newest_message_that_nobody_reads) {
     for (const bool is_reader_first : {true, false}) {
         open(1, true, end_kind::socket);

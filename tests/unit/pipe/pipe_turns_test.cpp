@@ -1,4 +1,4 @@
-// What the end of a pipe writes on its own thread, to a connection at the other end.
+// Tests what the end of a pipe writes on its own thread, to a connection at the other end.
 #include "pipe/pipe.hpp"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ TEST_F(pipe_pair, measures_messages_with_all_their_frames) {
         ASSERT_TRUE(send(std::string(100, 'a'), frame_flag::more));
         ASSERT_TRUE(send(std::string(300, 'b')));
     }
-    writer->begin_backlog_window();
-    EXPECT_EQ(writer->about_under_way(), 10 * (short_header_size + 100 + long_header_size + 300));
+    writer->backlog().begin_window();
+    EXPECT_EQ(writer->backlog().about_octets(), 10 * (short_header_size + 100 + long_header_size + 300));
 }
 
 TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
@@ -31,18 +31,18 @@ TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
     const std::string body(8192, 'x');
     for (int i = 0; i < 100; ++i)
         ASSERT_TRUE(send(body));
-    writer->begin_backlog_window();
-    EXPECT_FALSE(writer->is_backlog_check_due());
+    writer->backlog().begin_window();
+    EXPECT_FALSE(writer->backlog().is_check_due());
     writer->allow_short_writes();
     std::size_t written = 0;
-    for (; !writer->is_backlog_check_due(); written += body.size())
+    for (; !writer->backlog().is_check_due(); written += body.size())
         ASSERT_TRUE(writer->write_short(as_bytes(body)) || send(body));
     EXPECT_FALSE(writer->may_write_short());
     writer->allow_short_writes();
     EXPECT_FALSE(writer->may_write_short()) << "before somebody looked";
     EXPECT_GE(written, 500'000u);
     EXPECT_LE(written, 525'000u);
-    writer->begin_backlog_window();
+    writer->backlog().begin_window();
     writer->allow_short_writes();
     EXPECT_TRUE(writer->may_write_short());
 }

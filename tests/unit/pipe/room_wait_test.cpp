@@ -1,4 +1,4 @@
-// How long a sender waits for room for one large body. The test is the time.
+// Tests how long a sender waits for room for one large body. The test is the time.
 #include "pipe/room_wait.hpp"
 
 #include <gtest/gtest.h>

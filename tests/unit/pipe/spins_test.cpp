@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a thread that is about to sleep knows. To begin with nothing is due.
+/// Holds what a thread that is about to sleep knows. To begin with nothing is due.
 struct facts_of {
     std::size_t leases_ = 0;
     std::size_t pipes_ = 1;
@@ -158,7 +158,7 @@ TEST(spin_limits, stand_in_the_order_of_the_names) {
 
 TEST(spin_limits, are_as_documented) {
     EXPECT_EQ(limit_of(spin::first_read).looks, 1u);
-    EXPECT_EQ(limit_of(spin::answer).looks, 6u);
+    EXPECT_EQ(limit_of(spin::answer).looks, 12u);
     EXPECT_EQ(limit_of(spin::rest).looks, 100u);
     EXPECT_EQ(limit_of(spin::room).looks, 200u);
     EXPECT_EQ(limit_of(spin::peer).looks, 1000u);
@@ -167,7 +167,15 @@ TEST(spin_limits, are_as_documented) {
     std::vector<unsigned> pauses;
     for (unsigned look = 1; look <= limit_of(spin::answer).looks; ++look)
         pauses.push_back(pauses_before_look(look));
-    EXPECT_EQ(pauses, (std::vector<unsigned>{128, 128, 128, 256, 256, 256}));
+    EXPECT_EQ(pauses, (std::vector<unsigned>{128, 128, 128, 256, 256, 256, 512, 512, 512, 1024, 1024, 1024}));
+}
+
+TEST(a_look_for_an_answer, ends_by_the_time_or_where_that_stands_still_by_the_looks) {
+    using namespace std::chrono_literals;
+    EXPECT_TRUE(looks_for_answer(1, 0us));
+    EXPECT_TRUE(looks_for_answer(12, 29us));
+    EXPECT_FALSE(looks_for_answer(2, 30us));
+    EXPECT_FALSE(looks_for_answer(13, 0us));
 }
 
 constexpr std::uint64_t mebibyte = 1 << 20;

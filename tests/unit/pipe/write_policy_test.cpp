@@ -1,4 +1,4 @@
-// Who writes, when and how much, told the facts.
+// Tests who writes, when and how much, told the facts.
 #include "pipe/flow/write_policy.hpp"
 
 #include <gtest/gtest.h>

@@ -221,8 +221,8 @@ TEST(read_lease, belongs_to_one_thread_at_a_time) {
     std::atomic<bool> is_over{false};
     int at_home = 0;
     std::thread lender([&] {
-        int awaited =
-            0;  // uses; the lender does not call back before, or the borrower might never come to it
+        // Uses; the lender does not call back before, or the borrower might never come to it.
+        int awaited = 0;
         for (unsigned i = 0; !is_over.load(std::memory_order_relaxed) || is_lent; ++i) {
             if (!is_lent) {
                 ++guarded;

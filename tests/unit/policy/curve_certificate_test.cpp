@@ -46,7 +46,7 @@ TEST(curve_certificate, has_both_keys_that_belong_together) {
     const std::string both = line_of("public-key", public_key) + line_of("secret-key", secret_key);
     ASSERT_TRUE(read_curve_certificate(of_czmq(both), "/c", out, why)) << why;
     EXPECT_EQ(out.secret_key.size(), 32u);
-    EXPECT_EQ(out.secret_key.substr(0, 4), "\x8e\x0b\xdd\x69");
+    EXPECT_EQ(std::string_view(out.secret_key).substr(0, 4), "\x8e\x0b\xdd\x69");
     const std::string others = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
     EXPECT_EQ(
         fault_of_certificate(of_czmq(line_of("public-key", others) + line_of("secret-key", secret_key))),

@@ -1,4 +1,4 @@
-// What a policy says, and what it may not say: each fault with its line. Pure.
+// Tests what a policy says, and what it may not say: each fault with its line. Pure.
 #include "policy/policy_file.hpp"
 
 #include <gtest/gtest.h>

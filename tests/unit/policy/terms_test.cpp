@@ -1,4 +1,4 @@
-// What an entry makes of a bind or a connect, option by option. Pure.
+// Tests what an entry makes of a bind or a connect, option by option. Pure.
 #include "policy/terms.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ policy_entry tls_entry() {
     return entry;
 }
 
-/// What comes of it, and why not.
+/// Holds what comes of it, and why not.
 struct outcome {
     outcome(const policy_entry &entry, const endpoint_request &what, const settings &program = {}) {
         policy_rules rules;
@@ -225,7 +225,7 @@ TEST(policy_terms, put_plain_inside_tls_where_there_are_the_files) {
 
 policy_entry curve_entry() {
     policy_entry entry = entry_for(protection::curve);
-    entry.own_keys = {std::string(32, 'P'), secret(std::string(32, 'S'))};
+    entry.own_keys = {std::string(32, 'P'), curve_own_key(std::string(32, 'S'))};
     entry.server_key = std::string(32, 'X');
     entry.zap = "/users";
     return entry;
@@ -244,7 +244,7 @@ TEST(policy_terms, use_curve_over_whatever_there_is) {
             EXPECT_EQ(options.mechanism, mechanism_kind::curve);
             EXPECT_EQ(options.curve_server, each == &server);
             EXPECT_EQ(options.curve_public_key, std::string(32, 'P'));
-            EXPECT_EQ(options.curve_secret_key, std::string(32, 'S'));
+            EXPECT_EQ(std::string_view(options.curve_secret_key), std::string(32, 'S'));
             EXPECT_EQ(options.curve_server_key, each == &server ? "" : std::string(32, 'X'));
         }
     }
@@ -264,7 +264,7 @@ TEST(policy_terms, use_curve_only_where_nothing_gets_lost_that_the_program_asks_
     program.curve_secret_key = std::string(32, 'a');
     EXPECT_TRUE(outcome(curve_entry(), connect_of("a:1"), program).is_granted);
     EXPECT_EQ(outcome(curve_entry(), connect_of("a:1"), program).terms.options.curve_secret_key,
-              std::string(32, 'S'));
+              curve_own_key(std::string(32, 'S')));
     EXPECT_FALSE(outcome(curve_entry(), bind_of("*:1"), program).is_granted) << "it asks for a server's key";
     program.curve_server_key[0] = 'x';
     EXPECT_FALSE(outcome(curve_entry(), connect_of("a:1"), program).is_granted);

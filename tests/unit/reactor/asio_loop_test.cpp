@@ -183,7 +183,7 @@ TEST_F(timers, are_not_made_without_memory_and_need_none_afterwards) {
         ++failures;
     }
     EXPECT_GT(failures, 0);
-    // What was made can be set whatever there is.
+    // Whatever was made can be set whatever there is.
     for (int i = 0; i < 100; ++i)
         set('a', 1s).cancel();
     set('b', 1000h);
@@ -224,7 +224,7 @@ TEST_F(tasks, posted_from_inside_run_in_the_same_round_but_after_those_before_th
     EXPECT_EQ(order, "abc");
 }
 
-// As connections do that hold input: each may take some time.
+// This is as connections do that hold input: each may take some time.
 TEST_F(tasks, leave_a_handler_its_turn_though_there_are_many) {
     int run = 0, run_before_handler = 0;
     std::vector<std::unique_ptr<noted_task>> many;

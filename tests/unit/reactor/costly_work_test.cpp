@@ -1,5 +1,5 @@
-// What takes long, and what else a loop has to do: who gets which part of the time. The time is
-// told by the test.
+// Tests what takes long, and what else a loop has to do: who gets which part of the time. The time
+// is told by the test.
 #include "reactor/costly_work.hpp"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@
 
 namespace {
 
-// What the system is asked, and what it says: EAI_ and errno, or addresses.
+// Holds what the system is asked, and what it says: EAI_ and errno, or addresses.
 class played_system {
 public:
     struct answer {

@@ -20,7 +20,7 @@ using testing::greeting;
 using testing::message;
 using testing::ready;
 
-/// What a listener shows of itself, also when it is gone.
+/// Holds what a listener shows of itself, also when it is gone.
 struct listener_state {
     accept_handler handler;
     bool is_listening = true;
@@ -56,7 +56,7 @@ struct played_supply final : loop_supply {
     std::uint64_t asked_for = 0;
 };
 
-/// As many sessions as there are pipes and ends of.
+/// Owns as many sessions as there are pipes and ends of.
 struct many_owner final : session_host, pipe_events {
     pipe_end_ptr make_session_pipe(session &which) noexcept override {
         pipe_options marks;
@@ -412,7 +412,7 @@ TEST_F(accepting, is_closed_when_those_on_their_way_are_there) {
     EXPECT_EQ(heard->take(), (events{"accepted 7", "closed 3"}));
 }
 
-/// What an I/O thread can do without.
+/// Holds what an I/O thread can do without.
 struct idle_stream final : sheddable {
     void shed() noexcept override { is_shed = true; }
     bool is_shed = false;

@@ -1,4 +1,4 @@
-// What a session knows of the peers before.
+// Tests what a session knows of the peers before.
 #include "session/acquaintance.hpp"
 
 #include <gtest/gtest.h>

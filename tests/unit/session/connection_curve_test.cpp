@@ -43,7 +43,7 @@ struct queued : driven {
         client.feed(heard);
         return client.take_written();
     }
-    /// What has been written in the one turn that is due.
+    /// Returns what has been written in the one turn that is due.
     octets take_turn() {
         EXPECT_FALSE(io.costly.is_empty());
         state.output.clear();

@@ -1,5 +1,5 @@
-// How a connection ends in each of its states: when writing fails, when it is let go, and while its
-// reading half is lent.
+// Tests how a connection ends in each of its states: when writing fails, when it is let go, and
+// while its reading half is lent.
 #include "session/connection.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(connection_end, reads_what_came_before_the_thread_that_sends_failed_to_writ
     ASSERT_NO_FATAL_FAILURE(one.expect({"=a"}));
 }
 
-// As over TLS, where a read ends at each of them.
+// This is as over TLS, where a read ends at each of them.
 TEST(connection_end, reads_what_came_behind_messages_about_keys_before_a_write_failed) {
     driven one(socket_type::dealer);
     ASSERT_NO_FATAL_FAILURE(one.establish());
@@ -110,8 +110,8 @@ TEST(connection_end, comes_where_a_write_fails_in_the_handshake) {
     }
 }
 
-// What was said before is no answer to it, and goes to nobody: who waits for that to arrive would
-// throw away what the peer sends meanwhile.
+// Whatever was said before is no answer to it, and goes to nobody: who waits for that to arrive
+// would throw away what the peer sends meanwhile.
 TEST(connection_end, has_no_answer_for_the_peer_where_memory_is_short) {
     unsigned n = 1;
     for (bool goes_on = true; goes_on; ++n) {

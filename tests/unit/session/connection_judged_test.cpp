@@ -27,7 +27,7 @@ verdict accepted() {
     return out;
 }
 
-// What the socket is told first of a peer without a routing id.
+// The socket is told this first of a peer without a routing id.
 const octets hello_of_ring = "!" + octets(1, static_cast<char>(in_band::hello));
 
 struct judged : driven {

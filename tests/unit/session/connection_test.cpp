@@ -644,7 +644,8 @@ TEST(connection, counts_what_is_behind_a_ready_that_there_was_no_memory_for_and_
                     goes_on = short_heap::has_struck();
                 }
                 one.take();
-                const std::uint64_t taken = one.log.empty() ? 0 : one.log.size() - 1;  // behind the hello
+                // Behind the hello.
+                const std::uint64_t taken = one.log.empty() ? 0 : one.log.size() - 1;
                 EXPECT_EQ(taken + one.environment.counts->get(counter::dropped_unread), each.messages);
                 ASSERT_LT(n, 100u);
             }

@@ -1,4 +1,4 @@
-// Where control octets may stand among messages.
+// Tests where control octets may stand among messages.
 #include "session/control_place.hpp"
 
 #include <gtest/gtest.h>

@@ -83,7 +83,7 @@ TEST(inbound_curve, delivers_large_boxes_whatever_the_pieces) {
             }
 }
 
-/// What comes in more than one piece is not copied once more: the stream was told where to.
+/// Whatever comes in more than one piece is not copied once more: the stream was told where to.
 TEST(inbound_curve, reads_most_of_a_large_box_into_its_own_memory) {
     sealed_traffic said;
     said.says({body_of(1024 * 1024)}).says({"behind"});

@@ -197,7 +197,8 @@ TEST(inbound, comes_to_one_end_wherever_memory_is_short) {
     said.says({body_of(40'000), "x", body_of(33'000)});
     says_with_command_inside(said, "head", "inside", "rest");
     said.says({body_of(300'000)});
-    subscribes(said, body_of(40'000));  // kept back on the socket's thread, with what stands behind it
+    // Kept back on the socket's thread, with what stands behind it.
+    subscribes(said, body_of(40'000));
     said.says({"last"});
     for (const std::uint64_t mark : {0u, 1u})
         for (const reads whose : both_threads)

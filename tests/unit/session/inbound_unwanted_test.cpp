@@ -1,4 +1,4 @@
-// What the reading half keeps from its socket: messages that nobody takes, and all but
+// Tests what the reading half keeps from its socket: messages that nobody takes, and all but
 // subscriptions.
 #include "session/inbound.hpp"
 
@@ -99,6 +99,7 @@ TEST(inbound, counts_what_came_behind_a_message_that_is_too_large) {
             ASSERT_TRUE(it.in.failure());
             EXPECT_EQ(it.in.failure()->system, error::message_too_big);
             EXPECT_EQ(it.counts->get(counter::dropped_unread), behind) << each.size();
+            EXPECT_EQ(it.counts->get(counter::dropped_too_large), 1u) << each.size();
         }
 }
 

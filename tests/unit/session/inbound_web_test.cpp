@@ -97,7 +97,7 @@ TEST(inbound_web, begins_behind_the_handshake_in_the_block_that_this_was_read_in
         web_reader it;
         it.io.scratch = block_ref::adopt(it.pool->allocate(8192));
         auto *const block = static_cast<chunk *>(it.io.scratch.get());
-        // As far as a read of the handshake fills it.
+        // It goes as far as a read of the handshake fills it.
         const octets front = masked_zws(0, octets(3000, 'x')) + wire.substr(0, cut);
         front.copy(reinterpret_cast<char *>(block->data()), front.size());
         it.in.begin(*block, {block->data(), front.size()}, *it.peer);

@@ -477,7 +477,7 @@ TEST(lease_keeper, says_of_one_return_only_that_another_may_follow) {
     lender it;
     it.borrow();
     it.leave(false);
-    // What follows a return calls the lease back, as the end of a connection does.
+    // Whatever follows a return calls the lease back, as the end of a connection does.
     it.on_return = [&] { EXPECT_EQ(it.keeper.recall(), it.keeper.reading()); };
     EXPECT_FALSE(it.keeper.tend());
     it.expect_back(1);

@@ -80,7 +80,7 @@ TEST(outbound, drops_the_message_that_was_cut_whole_and_leaves_the_rest_to_the_n
                 if (is_senders) {
                     EXPECT_EQ(it.write(), written::all);
                 }
-                // What is translated is out of the pipe: one message at a time, then.
+                // Whatever is translated is out of the pipe: one message at a time, then.
                 std::size_t sent = 0, end = 0;
                 it.state.room = cut;
                 do {

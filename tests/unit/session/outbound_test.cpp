@@ -211,7 +211,7 @@ TEST(outbound, turns_subscriptions_into_what_the_peer_understands) {
         }
 }
 
-/// What is translated at once seldom ends with a message.
+/// Whatever is translated at once seldom ends with a message.
 TEST(outbound, control_octets_go_out_soon_between_translated_messages_that_never_end) {
     writer it(socket_type::xsub);
     const octets control = pong("context");

@@ -1,4 +1,4 @@
-// Who writes, who waits for a full stream, and what may wait for more.
+// Tests who writes, who waits for a full stream, and what may wait for more.
 #include "session/outbound.hpp"
 
 #include <gtest/gtest.h>
@@ -318,6 +318,21 @@ TEST(outbound, comes_back_later_for_what_is_translated_and_does_not_fill_a_piece
     EXPECT_FALSE(it.near->write_now(connection_port::occasion::stream));
     it.send({body_of(120'000)});
     EXPECT_NE(it.write_at_once(), written::held) << "together it is much";
+}
+
+TEST(outbound, does_not_look_drained_while_it_holds_what_it_found_before_it_slept) {
+    writer it(socket_type::dealer, frame_1_0("you"));
+    EXPECT_EQ(it.write(), written::all);
+    it.far->note_peer(true);
+    EXPECT_TRUE(it.near->is_all_out());
+    it.send({"hello"});
+    it.far->arm_reader();  // its sender has looked before that, and has not seen it
+    it.state.room = 2;
+    EXPECT_EQ(it.write_all(), written::refused);
+    EXPECT_EQ(it.near->outgoing().under_way().messages, 0u) << "it is taken, and translated";
+    EXPECT_FALSE(it.near->is_all_out());
+    EXPECT_EQ(it.write_on(), written::all);
+    EXPECT_TRUE(it.near->is_all_out());
 }
 
 TEST(outbound, lets_small_messages_of_a_stream_come_together) {

@@ -253,7 +253,8 @@ TEST_F(session_life, tries_again_where_not_even_a_dialer_could_be_made) {
     EXPECT_TRUE(net.is_called());
 }
 
-// Of TLS, once OpenSSL has been taken down: sockets that linger for ever would wait for it.
+// So it is with TLS, once OpenSSL has been taken down: sockets that linger for ever would wait for
+// it.
 TEST_F(session_life, ends_where_no_dialer_can_be_made_any_more) {
     net.next_failure = error::terminated;
     make();
@@ -749,7 +750,7 @@ TEST_F(session_life, sends_the_message_that_was_cut_by_no_connection_twice_and_t
         io.run();
         io.pass(100ms);
         establish();
-        // What the connection had begun to write is dropped whole.
+        // Whatever the connection had begun to write is dropped whole.
         const std::string now = far->output.substr(before);
         EXPECT_EQ(now, (cut == 0 ? message(body) : std::string()) + message("next"));
         far->end();

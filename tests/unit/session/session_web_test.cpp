@@ -1,5 +1,5 @@
-// How a session ends whose peer speaks WebSocket, in virtual time: Close frames, and how long is
-// waited for whom.
+// Tests how a session ends whose peer speaks WebSocket, in virtual time: Close frames, and how long
+// is waited for whom.
 #include <gtest/gtest.h>
 
 #include "connection_parts.hpp"

@@ -8,7 +8,7 @@
 namespace zlink {
 namespace {
 
-/// How much of what has come is not the frame's, and whether a message is lost.
+/// Says how much of what has come is not the frame's, and whether a message is lost.
 struct rest {
     std::size_t octets;
     bool is_loss;

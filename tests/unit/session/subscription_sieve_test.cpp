@@ -1,4 +1,4 @@
-// What a publisher that receives nothing else takes of the messages of its peers.
+// Tests what a publisher that receives nothing else takes of the messages of its peers.
 #include "session/subscription_sieve.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 const std::string a = "\1a", end_of_a = std::string("\0a", 2), passed_over;
 
-/// What comes out of one message.
+/// Returns what comes out of one message.
 std::vector<frames> sifted(const frames &message) {
     fake_network network;
     const fake_peer peer = network.connect();

@@ -48,7 +48,7 @@ struct translated {
         for (frame_view frame; !out.is_full() && queue.read(frame);)
             out.put(form, frame, queue.has_read_in_place());
     }
-    /// The same, with small frames together.
+    /// Does the same, with small frames together.
     void put_small() {
         for (frame_view frame; !out.is_full();) {
             const byte_span run = queue.peek_run();
@@ -149,7 +149,7 @@ TEST(translation, masks_a_large_body_by_and_by) {
     EXPECT_TRUE(it.read(wire) == std::vector<std::string>{body_of(10'000'000)});
 }
 
-// As where the set of subscriptions goes out, with all that stands in the pipe.
+// This is as where the set of subscriptions goes out, with all that stands in the pipe.
 #ifdef ZLINK_WITH_CURVE
 TEST(translation, seals_several_large_bodies_for_one_write) {
     curve_session ends[2];

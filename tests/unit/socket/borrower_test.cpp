@@ -341,7 +341,7 @@ TEST_F(borrower_test, a_lease_is_kept_by_who_waits_for_it_or_reads_it_in_a_wait)
     wait_in_vain();
     EXPECT_GT(peer->noted_uses(), before);
 
-    // What is there before the wait begins keeps nothing: the connection was neither read nor
+    // Whatever is there before the wait begins keeps nothing: the connection was neither read nor
     // waited for.
     before = peer->noted_uses();
     peer->on_next_look = [this] { peer->publish({"at the last moment"}); };

@@ -1,4 +1,4 @@
-// What a sender does whose stream is full, or whose peer lags behind it.
+// Tests what a sender does whose stream is full, or whose peer lags behind it.
 #include <gtest/gtest.h>
 
 #include <poll.h>

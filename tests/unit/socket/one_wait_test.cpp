@@ -1,4 +1,4 @@
-// What ends a wait, whoever it is that waits. The test is the clock and the waiter.
+// Tests what ends a wait, whoever it is that waits. The test is the clock and the waiter.
 #include "socket/one_wait.hpp"
 
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ TEST_F(one_wait_test, takes_what_came_at_the_last_moment) {
     EXPECT_EQ(wait.waits, 1);
 }
 
-/// What is posted to the socket raises the descriptor, which is looked at a moment before and not
-/// afterwards: the wait has taken it in.
+/// Whatever is posted to the socket raises the descriptor, which is looked at a moment before and
+/// not afterwards: the wait has taken it in.
 TEST_F(one_wait_test, for_a_socket_and_its_own_descriptor_tells_of_that_when_it_has_taken_in_what_raised_it) {
     self = make_socket(socket_type::pull);
     int descriptor = -1;
@@ -99,7 +99,7 @@ TEST_F(one_wait_test, for_a_socket_and_its_own_descriptor_tells_of_that_when_it_
     EXPECT_EQ(items[1].ready, 0);
     EXPECT_EQ(wait.waits, 0);
 
-    // What a call has taken in before the wait is no news of it.
+    // Whatever a call has taken in before the wait is no news of it.
     wait.on_ask = [](std::span<wait_item>) { return error::timed_out; };
     post();
     EXPECT_EQ(receive(ZMQ_DONTWAIT), describe(EAGAIN));

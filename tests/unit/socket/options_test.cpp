@@ -29,7 +29,7 @@ int get_int(const settings &s, int number) {
     return failed(get_option(s, number, &value, &size)) || size != sizeof value ? no_value : value;
 }
 
-/// What get_option writes into plenty of room; "<invalid>" when it refuses.
+/// Returns what get_option writes into plenty of room; "<invalid>" when it refuses.
 std::string get_octets(const settings &s, int number, std::size_t room = 512) {
     std::string out(room, '?');
     return failed(get_option(s, number, out.data(), &room)) ? "<invalid>" : out.substr(0, room);

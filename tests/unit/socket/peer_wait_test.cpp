@@ -1,5 +1,5 @@
-// What a socket does before it sleeps while its one peer is a socket of the same process. The test
-// is the peer.
+// Tests what a socket does before it sleeps while its one peer is a socket of the same process. The
+// test is the peer.
 #include <gtest/gtest.h>
 
 #include "fake_peers.hpp"
@@ -41,7 +41,7 @@ protected:
             return self->send(as_bytes(body), flags | (more ? ZMQ_SNDMORE : 0));
         });
     }
-    /// The same with bodies of the sender's own.
+    /// Does the same with bodies of the sender's own.
     std::size_t move_until_it_looks(std::size_t size) {
         return send_until_it_looks(size, 1, [&](bool) {
             message moved;
@@ -141,7 +141,8 @@ TEST_F(peer_wait_test, a_sender_without_a_mark_looks_for_its_peer_when_it_is_far
         SCOPED_TRACE(size);
         make(socket_type::push);
         const std::size_t ahead = send_until_it_looks(size);
-        EXPECT_GE(ahead / size * (size + frame_header_size(size)), std::size_t{16} << 20);  // on the wire
+        // On the wire.
+        EXPECT_GE(ahead / size * (size + frame_header_size(size)), std::size_t{16} << 20);
         EXPECT_LE(ahead, std::size_t{18} << 20);
         // The peer reads nothing, and the messages are taken all the same.
         for (int i = 0; i < 10; ++i)

@@ -58,6 +58,7 @@ TEST(rep, drops_the_reply_when_the_peer_is_gone_or_full) {
     bench.close_far(a);
     EXPECT_TRUE(bench.is_done(a));
     EXPECT_EQ(bench.send({"r"}), error::none);
+    EXPECT_EQ(bench.drops, std::vector{counter::dropped_peer_gone});
 
     for (const char *q : {"1", "2"}) {
         write_message(*b.far, {"", q});
@@ -65,6 +66,8 @@ TEST(rep, drops_the_reply_when_the_peer_is_gone_or_full) {
         EXPECT_EQ(bench.send({q}), error::none);
     }
     EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"", "1"}}));
+    EXPECT_EQ(b.near->dropped(), 1u);
+    EXPECT_EQ(bench.drops.size(), 1u);
 }
 
 TEST(rep, serves_what_a_closed_peer_asked_and_replies_to_nobody) {
@@ -85,7 +88,9 @@ TEST(rep, drops_half_a_reply_with_its_peer) {
     EXPECT_EQ(bench.receive(), frames{"q"});
     EXPECT_EQ(bench.send_frame("r1", true), error::none);
     bench.subject->detach(*a.near);
+    EXPECT_TRUE(bench.drops.empty());  // it is no reply before it is whole
     EXPECT_EQ(bench.send_frame("r2"), error::none);
+    EXPECT_EQ(bench.drops, std::vector{counter::dropped_peer_gone});
     write_message(*b.far, {"", "q"});
     EXPECT_EQ(bench.receive(), frames{"q"});
     EXPECT_TRUE(read_messages(*a.far).empty());

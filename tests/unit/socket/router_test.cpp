@@ -16,6 +16,36 @@ TEST(router, puts_the_announced_id_in_front) {
     EXPECT_EQ(bench.last_error, error::again);
 }
 
+TEST(router, counts_what_it_has_read_ahead_of_a_peer_that_is_detached) {
+    for (const bool has_hello : {true, false})
+        for (const bool has_given_out_the_id : {false, true}) {
+            SCOPED_TRACE(std::to_string(has_hello) + std::to_string(has_given_out_the_id));
+            pattern_bench bench(socket_type::router);
+            fake_peer a = has_hello ? bench.attach_named("alice") : bench.attach();
+            write_message(*a.far, {"one"});
+            bench.deliver();
+            ASSERT_TRUE(bench.subject->has_input());
+            frame_view id;
+            if (has_given_out_the_id) {
+                ASSERT_EQ(bench.subject->receive(id), error::none);
+            }
+            bench.subject->detach(*a.near);
+            EXPECT_EQ(a.near->slot.read_in_vain, 1u);
+            EXPECT_EQ(a.near->take_lost().unread, 0u);
+        }
+}
+
+TEST(router, counts_a_message_of_a_peer_that_is_detached_once_where_parts_of_it_were_not_read) {
+    pattern_bench bench(socket_type::router);
+    fake_peer a = bench.attach_named("alice");
+    write_message(*a.far, {"one", "two"});
+    bench.deliver();
+    ASSERT_TRUE(bench.subject->has_input());
+    bench.subject->detach(*a.near);
+    EXPECT_EQ(a.near->slot.read_in_vain, 0u);
+    EXPECT_EQ(a.near->take_lost().unread, 1u);
+}
+
 TEST(router, sends_to_the_peer_named_in_front) {
     pattern_bench bench(socket_type::router);
     fake_peer a = bench.attach_named("alice"), b = bench.attach_named("bob");
@@ -125,8 +155,11 @@ TEST(router, drops_the_rest_of_a_message_to_a_peer_that_vanished) {
     EXPECT_EQ(bench.send_frame("1", true), error::none);
     bench.close_far(a);
     EXPECT_EQ(bench.send_frame("2", true), error::none);
+    EXPECT_TRUE(bench.drops.empty());  // it is no message before it is whole
     EXPECT_EQ(bench.send_frame("3"), error::none);
+    EXPECT_EQ(bench.drops, std::vector{counter::dropped_peer_gone});
     EXPECT_EQ(bench.send({"b", "4"}), error::none);
+    EXPECT_EQ(bench.drops.size(), 1u);
     EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"4"}}));
 }
 

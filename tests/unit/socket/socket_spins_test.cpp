@@ -1,4 +1,4 @@
-// What a socket that has a lease looks for before it sleeps.
+// Tests what a socket that has a lease looks for before it sleeps.
 #include <gtest/gtest.h>
 
 #include <poll.h>
@@ -145,6 +145,10 @@ TEST_F(socket_spins_test, a_thread_that_is_woken_for_little_looks_before_it_slee
 TEST_F(socket_spins_test, a_look_in_vain_ends_in_sleep_and_makes_the_next_less_likely) {
     make(socket_type::dealer);
     be_woken_for_little();
+    wait.on_ask = [this](std::span<wait_item>) {
+        clock.at += longest_look_for_answer / 6;
+        return error::timed_out;
+    };
     for (int i = 0; i < 64; ++i)
         EXPECT_EQ(receive(), "came");
     EXPECT_EQ(wait.waits, 64);

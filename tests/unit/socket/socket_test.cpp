@@ -320,7 +320,7 @@ TEST_F(routed, keeps_messages_apart_when_a_second_peer_comes_behind_an_address) 
                 rest == (std::vector<std::string>{"C", "z", "A", "y"}));
 }
 
-/// What an XPUB receives may end the subscription that let its messages pass the pattern by.
+/// Whatever an XPUB receives may end the subscription that let its messages pass the pattern by.
 TEST_F(socket_test, matches_topics_again_after_a_receive_that_reads_on) {
     auto xpub = make(socket_type::xpub), xsub = make(socket_type::xsub);
     set(*xpub, ZMQ_RCVHWM, 1);

@@ -1,4 +1,4 @@
-// What a socket does with connections that are leased to it while it waits.
+// Tests what a socket does with connections that are leased to it while it waits.
 #include "socket/socket_wait.hpp"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST_F(socket_wait_test, does_not_sleep_when_a_look_has_left_something_in_a_stre
     };
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(receive(), "x");
-    // Who did not have to wait reads without asking.
+    // Whoever did not have to wait reads without asking.
     const int waits = wait.waits;
     peer->reads = 0;
     peer->on_read = [this] {

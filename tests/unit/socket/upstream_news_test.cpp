@@ -1,4 +1,4 @@
-// What an XPUB's application has not read yet.
+// Tests what an XPUB's application has not read yet.
 #include <gtest/gtest.h>
 
 #include <string>

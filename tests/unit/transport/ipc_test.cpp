@@ -1,5 +1,5 @@
-// What ipc has beside the contract of transports: files, who may use them, whose they are, and
-// abstract names.
+// Tests what ipc has beside the contract of transports: files, who may use them, whose they are,
+// and abstract names.
 #include "transport/transport.hpp"
 
 #include <gtest/gtest.h>

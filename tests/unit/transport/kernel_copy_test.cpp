@@ -1,4 +1,4 @@
-// Where within a page a body may stand.
+// Tests where within a page a body may stand.
 #include "transport/kernel_copy.hpp"
 
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.hpp"
 #include "eventually.hpp"
 
 namespace {
@@ -67,20 +67,15 @@ TEST(passed_descriptors, of_the_parent_are_left_alone_in_a_child_of_fork_which_c
     for (passed_end &each : all)
         each.pass();
     ASSERT_TRUE(zlink_test::eventually([] { return held_up == most_threads; }));
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(20);
+    EXPECT_TRUE(zlink_test::in_child([&] {
         is_held_up = false;
         passed_end own;
         own.pass();
-        const bool is_closed = own.comes_to_be_closed();
-        ::_exit(!is_closed ? 1 : all.back().is_open() ? 0 : 2);
-    }
+        zlink_test::must(own.comes_to_be_closed());
+        zlink_test::end(all.back().is_open());
+    }));
     is_held_up = false;
     is_held_up.notify_all();
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
     for (passed_end &each : all)
         EXPECT_TRUE(each.comes_to_be_closed());
 }

@@ -120,14 +120,14 @@ bool is_ready(int descriptor, short events) {
     return ::poll(&item, 1, 0) == 1 && (item.revents & events);
 }
 
-/// As many as this process may have, and why there is no further one.
+/// Makes as many as this process may have, and why there is no further one.
 std::vector<std::unique_ptr<shared_ring>> make_rings(error &last) {
     std::vector<std::unique_ptr<shared_ring>> rings;
     last = error::none;
     while (!failed(last) && rings.size() < 1'000) {
         owned_descriptor file;
         rings.push_back(std::make_unique<shared_ring>());
-        last = rings.back()->make(least_shared_memory, file);
+        last = rings.back()->make(least_octets_shared, file);
     }
     return rings;
 }
@@ -148,7 +148,7 @@ TEST(ring_io, leaves_the_socket_to_bells) {
     c.get_into_a_stream();
     ASSERT_EQ(c.write(100'000).octets, 100'000u);
     EXPECT_EQ(c.octets_in_socket(), 1);
-    // Who does not wait needs no second one.
+    // Whoever does not wait needs no second one.
     ASSERT_EQ(c.write(100'000).octets, 100'000u);
     EXPECT_EQ(c.octets_in_socket(), 1);
     c.read_all();
@@ -366,7 +366,7 @@ void pass_through(std::uint64_t octets, std::size_t ring, std::uint32_t seed) {
 
 TEST(ring_io, wakes_whoever_sleeps) {
     for (std::uint32_t seed = 0; seed < 4; ++seed)
-        pass_through(20 * octets_worth_a_ring, least_shared_memory, 10 * seed);
+        pass_through(20 * octets_worth_a_ring, least_octets_shared, 10 * seed);
     pass_through(40 * octets_worth_a_ring, ring_size, 77);
 }
 
@@ -415,7 +415,7 @@ struct hostile_peer : local_pair {
     std::vector<std::uint8_t> got;
 };
 
-// Where the positions stand, as a peer that means harm would know.
+// The positions stand here, as a peer that means harm would know.
 constexpr std::size_t written_at = 3 * 64 / 8, taken_at = 4 * 64 / 8;
 
 TEST(ring_input, refuses_more_than_the_ring_can_hold) {
@@ -481,7 +481,7 @@ TEST(ring_input, does_not_accept_what_is_no_ring) {
           bad_file{"seals may be added", ring_size + 4096, F_SEAL_SHRINK | F_SEAL_GROW, true},
           bad_file{"is empty", 0, all, false}, bad_file{"is a page", 4096, all, true},
           bad_file{"is no power of two", ring_size + 8192, all, true},
-          bad_file{"is too large", 2 * most_shared_memory + 4096, all, true},
+          bad_file{"is too large", 2 * most_octets_shared + 4096, all, true},
           bad_file{"says nothing", ring_size + 4096, all, false},
           bad_file{"has no memory yet", ring_size + 4096, all, true, true}}) {
         const owned_descriptor file(::memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -550,7 +550,7 @@ TEST(shared_ring, is_made_by_a_process_so_often_and_no_more) {
     EXPECT_EQ(last, error::too_many_files);
     rings.clear();
     owned_descriptor file;
-    EXPECT_EQ(shared_ring().make(least_shared_memory, file), error::none);
+    EXPECT_EQ(shared_ring().make(least_octets_shared, file), error::none);
 }
 
 TEST(shared_ring, is_not_made_beyond_the_size_that_files_may_have) {
@@ -559,7 +559,7 @@ TEST(shared_ring, is_not_made_beyond_the_size_that_files_may_have) {
     const rlimit small{4096, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     owned_descriptor file;
-    EXPECT_EQ(shared_ring().make(least_shared_memory, file), from_errno(EFBIG));
+    EXPECT_EQ(shared_ring().make(least_octets_shared, file), from_errno(EFBIG));
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 

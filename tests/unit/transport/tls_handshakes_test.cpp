@@ -61,7 +61,7 @@ protected:
     std::vector<std::unique_ptr<begun_handshake>> all;
 };
 
-// What becomes of the list is in tests/unit/reactor/costly_work_test.cpp.
+// Whatever becomes of the list is in tests/unit/reactor/costly_work_test.cpp.
 TEST_F(tls_handshakes, that_come_together_are_costly_work_each_by_itself) {
     for (const auto &each : all)
         each->it->wait_readable();

@@ -198,7 +198,8 @@ TEST(tls_key, of_damaged_octets_is_none_or_what_openssl_makes_of_them) {
     ERR_clear_error();
 }
 
-// As PKCS#8: what names the kind of a key, with something else behind it than OpenSSL takes.
+// This is as PKCS#8: what names the kind of a key, with something else behind it than OpenSSL
+// takes.
 TEST(tls_key, with_parameters_of_another_kind_is_none_or_what_openssl_makes_of_it) {
     const auto piece = [](char tag, const std::string &content) {
         return std::string{tag, static_cast<char>(content.size())} + content;

@@ -17,8 +17,8 @@ std::string record(std::size_t size, char with = 'r') {
 
 class records_of_a_peer : public ::testing::Test {
 protected:
-    // What a read of these octets gives, and each one after it while something waits; then how much
-    // that was.
+    // Returns what a read of these octets gives, and each one after it while something waits; then
+    // how much that was.
     std::vector<std::size_t> go_on(const std::string &octets, std::size_t most = SIZE_MAX) {
         std::vector<std::size_t> sizes{it.take(as_bytes(octets))};
         std::string all = octets.substr(0, sizes[0]);

@@ -1,5 +1,5 @@
-// How long sessions are resumed, by a clock that the test sets: at a server and at a client, with
-// OpenSSL itself at the other end.
+// Tests how long sessions are resumed, by a clock that the test sets: at a server and at a client,
+// with OpenSSL itself at the other end.
 #ifdef ZLINK_WITH_TLS
 #include "transport/tls_resumption.hpp"
 

@@ -14,8 +14,8 @@ using zlink_test::file_with;
 using zlink_test::good;
 using zlink_test::identity;
 
-// Of OpenSSL's memory, while the client's side is at work: as short_heap.hpp, but for so many
-// allocations together, after which there is memory again.
+// A shortage of OpenSSL's memory, while the client's side is at work: as short_heap.hpp, but for so
+// many allocations together, after which there is memory again.
 struct shortage {
     unsigned first = 0;
     unsigned count = 0;
@@ -89,7 +89,8 @@ protected:
 TEST_F(tls_with_short_memory, lets_in_nobody_who_is_on_a_revocation_list) {
     ASSERT_TRUE(is_counted);
     make(good().authority.revocation_list({&good().server}));
-    for (const unsigned count : {1u, 7u}) {  // OpenSSL notes a failure with two more, and then asks again
+    // OpenSSL notes a failure with two more, and then asks again.
+    for (const unsigned count : {1u, 7u}) {
         unsigned first = 0;
         do
             EXPECT_FALSE(connect(++first, count)) << count << " from " << first;

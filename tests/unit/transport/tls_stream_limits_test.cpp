@@ -50,7 +50,7 @@ protected:
         SSL_CTX_free(peer_context_);
     }
 
-    // What the peer has written, up to now.
+    // Returns what the peer has written, up to now.
     std::string from_peer() {
         char *octets = nullptr;
         const long size = BIO_get_mem_data(SSL_get_wbio(peer), &octets);
@@ -156,6 +156,7 @@ TEST_F(tls_server_streams, take_a_client_hello_in_records_of_one_octet) {
 }
 
 TEST_F(tls_server_streams, take_a_client_hello_of_sixteen_thousand_octets) {
+    SSL_set1_groups_list(peer, "X25519");  // the key of another may be longer than what is left
     std::string protocols;
     for (int i = 0; i < 62; ++i)
         protocols += '\xfe' + std::string(254, 'p');
@@ -391,6 +392,8 @@ TEST_F(tls_server_streams, tell_of_octets_that_came_with_the_end_of_a_handshake_
     ASSERT_EQ(readable, 0);
     state.in += last;
     EXPECT_EQ(write("x").octets, 1u);
+    if (!state.in.empty())  // OpenSSL 3.5 has left it to the inner stream, which tells of it
+        let_read();
     io.round();
     EXPECT_EQ(readable, 1);
     EXPECT_EQ(read().octets, "right behind");
@@ -440,7 +443,7 @@ protected:
             say(std::string(size, 'f'));
         }
     }
-    // How many such records each read takes in, with room for more.
+    // Expects how many such records each read takes in, with room for more.
     void expect_turns(int records, std::size_t size, int most) {
         int all = 0;
         for (result found = read(); found.status == error::none && all < records; found = read()) {
@@ -479,7 +482,7 @@ TEST_F(floods_of_records, with_new_keys_before_each_are_read_one_message_about_k
     }
 }
 
-// What a write takes in before it, too, is bounded.
+// Whatever a write takes in before it, too, is bounded.
 TEST_F(floods_of_records, with_new_keys_leave_a_writer_its_turns) {
     ASSERT_NO_FATAL_FAILURE(open());
     flood(20, 1, 5);
@@ -491,7 +494,7 @@ TEST_F(floods_of_records, with_new_keys_leave_a_writer_its_turns) {
     }
 }
 
-// As a loop does: the stream says itself that there is more than its descriptor shows.
+// This is as a loop does: the stream says itself that there is more than its descriptor shows.
 TEST_F(floods_of_records, with_new_keys_reach_who_waits_for_each_of_them) {
     ASSERT_NO_FATAL_FAILURE(open());
     flood(20, 1, 5);

@@ -4,8 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <sodium.h>
 #include <string>
+#include <vector>
+
+#include "zmtp/curve_box.hpp"
+#include "zmtp/salsa20.hpp"
 
 namespace zlink::curve {
 namespace {
@@ -57,6 +64,43 @@ TEST(curve_crypto, computes_what_nacl_does) {
     EXPECT_EQ(opened, text);
 }
 
+// The programs core1, core2 and core3 of NaCl, which go from the point that both sides compute to
+// the key stream.
+const std::string point = from_hex("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
+const std::string second_key = from_hex("dc908dda0b9344a953629b733820778880f3ceb421bb61b91cbd4c3e66256ce4");
+
+std::string hsalsa20(const std::string &key, const std::string &in) {
+    std::string out(crypto_core_hsalsa20_OUTPUTBYTES, '\0');
+    EXPECT_EQ(crypto_core_hsalsa20(reinterpret_cast<unsigned char *>(out.data()), as_bytes(in).data(),
+                                   as_bytes(key).data(), nullptr),
+              0);
+    return out;
+}
+
+TEST(curve_crypto, has_the_keys_of_nacl_on_the_way_to_a_box) {
+    EXPECT_EQ(hsalsa20(point, std::string(crypto_core_hsalsa20_INPUTBYTES, '\0')), first_key);
+    EXPECT_EQ(as_text(agreed()), first_key);
+    EXPECT_EQ(hsalsa20(first_key, nonce_octets.substr(0, curve_box::prefix_size)), second_key);
+    char prefix[curve_box::prefix_size + 1] = {};
+    nonce_octets.copy(prefix, curve_box::prefix_size);
+    const curve_box of_traffic(as_bytes(first_key).data(), prefix);
+    const std::uint64_t number = get_u64(as_bytes(nonce_octets).data() + curve_box::prefix_size);
+    std::string sealed(text.size() + curve_box::tag_size, '\0');
+    of_traffic.seal(number, as_bytes(text).front(), as_bytes(text).subspan(1),
+                    reinterpret_cast<std::uint8_t *>(sealed.data()));
+    EXPECT_EQ(sealed, box);
+}
+
+TEST(curve_crypto, has_the_key_stream_of_nacl) {
+    std::string stream(4 << 20, '\0');
+    auto *const octets = reinterpret_cast<std::uint8_t *>(stream.data());
+    salsa20::cross(octets, octets, stream.size(), as_bytes(nonce_octets).data() + curve_box::prefix_size, 0,
+                   as_bytes(second_key).data());
+    std::string hash(crypto_hash_sha256_BYTES, '\0');
+    crypto_hash_sha256(reinterpret_cast<unsigned char *>(hash.data()), octets, stream.size());
+    EXPECT_EQ(hash, from_hex("662b9d0e3463029156069b12f918691a98f7dfb2ca0393c96bbfc6b1fbd630a2"));
+}
+
 TEST(curve_crypto, opens_nothing_that_was_changed_or_cut) {
     const curve_secret_key shared = agreed();
     std::string out(text.size(), '\0');
@@ -92,6 +136,15 @@ TEST(curve_crypto, draws_another_pair_each_time) {
     EXPECT_EQ(a, derived);
 }
 
+TEST(curve_crypto, draws_a_million_long_nonces_of_which_none_comes_again) {
+    constexpr std::size_t many = 1'000'000;
+    std::vector<std::array<std::uint8_t, long_nonce_size>> drawn(many);
+    for (auto &each : drawn)
+        ASSERT_TRUE(system_octets().draw(each.data(), each.size()));
+    std::sort(drawn.begin(), drawn.end());
+    EXPECT_EQ(std::adjacent_find(drawn.begin(), drawn.end()), drawn.end());
+}
+
 TEST(curve_secret_key, is_wiped_where_it_was) {
     curve_secret_key from;
     std::memset(from.data(), 's', from.size());
@@ -103,12 +156,13 @@ TEST(curve_secret_key, is_wiped_where_it_was) {
 }
 
 TEST(curve_secret_key, leaves_nothing_in_memory_that_is_given_back) {
-    alignas(curve_secret_key) std::uint8_t place[sizeof(curve_secret_key)];
-    auto *const key = new (place) curve_secret_key;
+    auto key = std::make_unique<curve_secret_key>();
+    const byte_span place = *key;
     std::memset(key->data(), 's', key->size());
-    key->~curve_secret_key();
-    asm volatile("" ::"r"(place) : "memory");
-    EXPECT_TRUE(is_zero(place));
+    key.reset();
+    asm volatile("" ::"r"(place.data()) : "memory");
+    EXPECT_TRUE(is_zero(place.subspan(sizeof(void *)))) << "the arena's own note stands in front";
+    EXPECT_NE(place.front(), 's');
 }
 
 }  // namespace

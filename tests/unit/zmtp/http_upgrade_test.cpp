@@ -311,7 +311,7 @@ TEST(http_upgrade, one_of_the_protocols_offered_is_chosen_the_first_that_is_spok
     };
     for (const auto &[offered, chosen] : offers)
         EXPECT_EQ(protocol_chosen(web_request(offered)), chosen) << offered;
-    // Where security is asked for, that without a mechanism is not among those supported.
+    // Security is asked for: that without a mechanism is not among those supported.
     const std::vector<std::string> secure{"ZWS2.0/CURVE"};
     EXPECT_EQ(protocol_chosen(web_request(), secure), "refused 400");
     EXPECT_EQ(protocol_chosen(web_request("ZWS2.0,ZWS2.0/NULL,ZWS2.0/CURVE"), secure), "ZWS2.0/CURVE");

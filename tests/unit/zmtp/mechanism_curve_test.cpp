@@ -5,6 +5,7 @@
 #include <set>
 #include <sodium.h>
 
+#include "memory_search.hpp"
 #include "script.hpp"
 #include "zmtp/curve_client.hpp"
 #include "zmtp/curve_server.hpp"
@@ -20,9 +21,9 @@ int crypto_scalarmult_base(unsigned char *q, const unsigned char *n) {
     ++multiplications_of_base;
     return crypto_scalarmult_curve25519_base(q, n);
 }
-int crypto_box_beforenm(unsigned char *k, const unsigned char *pk, const unsigned char *sk) {
+int crypto_scalarmult(unsigned char *q, const unsigned char *n, const unsigned char *p) {
     ++multiplications;
-    return crypto_box_curve25519xsalsa20poly1305_beforenm(k, pk, sk);
+    return crypto_scalarmult_curve25519(q, n, p);
 }
 
 namespace zlink {
@@ -91,8 +92,32 @@ private:
     mutable std::uint8_t next_;
 };
 
+/// Octets of the system, of which an inverted copy stays.
+class noted_octets final : public curve::random_octets {
+public:
+    explicit noted_octets(std::uint8_t) {}
+    bool draw(std::uint8_t *to, std::size_t size) const noexcept override {
+        const bool is_drawn = curve::system_octets().draw(to, size);
+        std::string &copy = drawn_.emplace_back();
+        for (std::size_t i = 0; i < size; ++i)
+            copy += static_cast<char>(~to[i]);
+        return is_drawn;
+    }
+    /// The keys among them.
+    std::vector<std::string> keys() const {
+        std::vector<std::string> out;
+        for (const std::string &each : drawn_)
+            if (each.size() == key_size)
+                out.push_back(each);
+        return out;
+    }
+
+private:
+    mutable std::vector<std::string> drawn_;
+};
+
 /// One side: its mechanism, what it has written and what became of it.
-template <typename Role>
+template <typename Role, class Random = known_octets>
 struct side {
     explicit side(settings own, std::uint8_t first_octet)
         : options(std::move(own)), random(first_octet), machine(options, random),
@@ -115,7 +140,7 @@ struct side {
     }
 
     settings options;
-    known_octets random;
+    Random random;
     Role machine;
     block_ref info;
     mechanism::time_point now{std::chrono::hours(1)};
@@ -394,7 +419,8 @@ TEST(curve_transcript, is_that_of_libzmq_up_to_the_properties) {
     both.client.hear("WELCOME", welcome_of_libzmq);
     const octets initiate = both.client.said("INITIATE");
 
-    // What goes before the properties is the same, octet for octet; behind them stands one more.
+    // Whatever goes before the properties is the same, octet for octet; behind them stands one
+    // more.
     std::uint8_t short_secret[32], their_secret[32];
     known_octets(17).draw(short_secret, 32), known_octets(117).draw(their_secret, 32);
     const octets own_secret(as_text(short_secret)), their_public = public_of(octets(as_text(their_secret)));
@@ -564,32 +590,47 @@ TEST(curve_handshake, knows_one_version) {
         }
 }
 
-// The same HELLO, time and again, as of somebody who has recorded it.
+constexpr std::size_t connections_made = 10'000;
+
+// In a HELLO the version, and zeros against amplification, stand before the short-term key.
+TEST(curve_handshake, says_hello_with_another_key_in_each_of_ten_thousand_connections) {
+    const settings options = client_of();
+    std::set<octets> keys;
+    for (std::size_t i = 0; i < connections_made; ++i) {
+        curve::client client(options, curve::system_octets());
+        std::vector<std::uint8_t> out;
+        ASSERT_EQ(client.start(out).status, status::unfinished);
+        keys.insert(testing::text(out).substr(2 + 6 + 2 + 72, curve::key_size));
+    }
+    EXPECT_EQ(keys.size(), connections_made);
+}
+
+// It is one HELLO, time and again, as of somebody who has recorded it.
 TEST(curve_handshake, welcomes_each_connection_with_other_keys_nonces_and_cookies) {
     const own_client stranger;
     const settings options = server_of();
     block_ref info = block_ref::adopt(new peer_info);
+    const curve_secret_key agreed_on = agreed(stranger.short_secret, server_public());
+    const octets hello = stranger.hello();
     std::set<octets> nonces, cookies, keys;
-    for (int i = 0; i < 200; ++i) {
+    for (std::size_t i = 0; i < connections_made; ++i) {
         curve::server server(options, curve::system_octets());
         std::vector<std::uint8_t> out;
         ASSERT_EQ(
-            server.receive({"HELLO", as_bytes(stranger.hello())}, static_cast<peer_info &>(*info.get()), out)
-                .status,
+            server.receive({"HELLO", as_bytes(hello)}, static_cast<peer_info &>(*info.get()), out).status,
             status::unfinished);
         const octets welcome = testing::text(out).substr(2 + 8);
         const octets nonce = welcome.substr(0, 16);
         const octets text =
-            opened(welcome.substr(16), curve::make_nonce(curve::prefix::welcome, as_bytes(nonce)),
-                   agreed(stranger.short_secret, server_public()));
+            opened(welcome.substr(16), curve::make_nonce(curve::prefix::welcome, as_bytes(nonce)), agreed_on);
         nonces.insert(nonce);
         nonces.insert(text.substr(32, 16));  // the cookie's
         keys.insert(text.substr(0, 32));
         cookies.insert(text.substr(48));
     }
-    EXPECT_EQ(nonces.size(), 400u);
-    EXPECT_EQ(keys.size(), 200u);
-    EXPECT_EQ(cookies.size(), 200u);
+    EXPECT_EQ(nonces.size(), 2 * connections_made);
+    EXPECT_EQ(keys.size(), connections_made);
+    EXPECT_EQ(cookies.size(), connections_made);
 }
 
 TEST(curve_handshake, refuses_a_client_that_expects_another_server) {
@@ -660,7 +701,7 @@ TEST(curve_handshake, refuses_keys_of_low_order) {
         stranger.greet(second);
         expect_failure(second, protocol_errors::cryptographic);
 
-        // As a server's short-term key.
+        // This is as a server's short-term key.
         side<curve::client> client(client_of(), 1);
         client.machine.start(client.out);
         const octets their_key = client.said("HELLO").substr(74, 32), nonce(16, 'n');
@@ -794,8 +835,9 @@ TEST(curve_handshake, takes_properties_of_any_size) {
     EXPECT_EQ(std::string_view(server.peer().find("X-Long")).size(), std::size_t{1} << 20);
 }
 
-/// Of a fresh pair, and of the agreements that RFC 26 names; nothing is computed twice. The first
-/// INITIATE has the server's public key derived, for all connections with these options.
+/// It makes those of a fresh pair, and of the agreements that RFC 26 names; nothing is computed
+/// twice. The first INITIATE has the server's public key derived, for all connections with these
+/// options.
 TEST(curve_handshake, multiplies_no_more_than_its_boxes_need) {
     const settings of_server = server_of();
     for (const bool is_first : {true, false}) {
@@ -821,8 +863,48 @@ TEST(curve_handshake, multiplies_no_more_than_its_boxes_need) {
 }
 
 TEST(curve_server, keeps_little_of_a_client_that_has_not_come_back) {
-    EXPECT_LE(sizeof(curve::server), 256u);
+    EXPECT_LE(sizeof(curve::server) + arena_key::size, 256u);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(curve_handshake, has_its_secrets_where_no_core_is_written_and_forgets_them) {
+    const bool may_lock = zlink_test::may_lock_memory();
+    side<curve::client, noted_octets> client(client_of(), 0);
+    side<curve::server, noted_octets> server(server_of(), 0);
+    const auto expect_found = [&](std::vector<int> times) {
+        std::vector<std::string> keys = client.random.keys();
+        for (const std::string &each : server.random.keys())
+            keys.push_back(each);
+        ASSERT_EQ(keys.size(), times.size());
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            EXPECT_EQ(zlink_test::count_words_in_core(keys[i]), 0) << i;
+            EXPECT_EQ(zlink_test::count_where(keys[i],
+                                              [&](const zlink_test::mapping &each) {
+                                                  return !each.is_dumped() && each.is_locked() == may_lock;
+                                              }),
+                      times[i])
+                << i;
+        }
+    };
+    ASSERT_EQ(client.machine.start(client.out).status, status::unfinished);
+    expect_found({1});  // the client's short-term key
+    server.hear("HELLO", client.said("HELLO"));
+    expect_found({1, 0, 1});  // the server's is in the cookie only, and here is the cookie's
+    client.hear("WELCOME", server.said("WELCOME"));
+    expect_found({0, 0, 1});
+    server.hear("INITIATE", client.said("INITIATE"));
+    expect_found({0, 0, 0});
+    server.judge();
+    client.hear("READY", server.said("READY"));
+    EXPECT_EQ(client.last.status, status::complete);
+    std::string hidden = key_in(client.machine.take_session());
+    for (char &each : hidden)
+        each = static_cast<char>(~each);
+    EXPECT_EQ(
+        zlink_test::count_where(hidden, [](const zlink_test::mapping &each) { return !each.is_dumped(); }), 1)
+        << "the server's, which the client's is the same as";
+}
+#endif
 
 // ---- Inside a conversation ----------------------------------------------------------------------
 

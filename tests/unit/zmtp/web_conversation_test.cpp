@@ -271,7 +271,8 @@ TEST(web_conversation, client_closes_without_a_word_when_the_answer_is_bad) {
     }
 }
 
-// What is offered on each connection to one server, where the ones before ended with these answers.
+// Holds what is offered on each connection to one server, where the ones before ended with these
+// answers.
 struct server_remembered {
     web_memory memory;
     settings options = socket_of(socket_type::pull);
@@ -365,7 +366,7 @@ TEST(web_conversation, handshake_may_come_in_fragments_with_pings_between_them) 
 }
 
 TEST(web_conversation, security_is_not_left_out_because_the_client_does_not_offer_it) {
-    // As where a mechanism is built: only its own protocol is among those supported.
+    // This is as where a mechanism is built: only its own protocol is among those supported.
     const std::vector<std::string> secure{"ZWS2.0/PLAIN"};
     EXPECT_EQ(judge_request(web_request("ZWS2.0"), "/socket", "", secure).status, 400);
 }

@@ -157,7 +157,7 @@ TEST(web_conversation, time_of_an_answer_to_a_ping_is_told) {
 
 // ---- the ends ----
 
-/// Of a Close that is more than a leave.
+/// It is told of a Close that is more than a leave.
 const std::string closed_by_peer = "close peer_closed 0";
 
 TEST(web_conversation, close_is_answered_with_its_status) {

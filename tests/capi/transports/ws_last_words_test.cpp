@@ -1,5 +1,5 @@
-// What a peer is told last reaches it, also where it has sent more than anybody reads: an answer of
-// HTTP, a Close, an ERROR command.
+// Tests that what a peer is told last reaches it, also where it has sent more than anybody reads:
+// an answer of HTTP, a Close, an ERROR command.
 #include "eventually.hpp"
 #include "sockets.hpp"
 #include "web_peer.hpp"
@@ -121,7 +121,7 @@ TEST_F(last_words, are_waited_for_by_nobody_else) {
     EXPECT_EQ(next.receive_web_message(), "for the next");
 }
 
-// How long a socket that lingers waits is for session_parting_test, which has time of its own.
+// The wait of a socket that lingers is for session_parting_test, which has time of its own.
 TEST_F(last_words, let_a_context_end_while_the_peer_says_nothing) {
     context another;
     test_socket bound = another.socket(ZMQ_DEALER);

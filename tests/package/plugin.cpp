@@ -1,0 +1,1 @@
+// A plugin that has nothing of its own: it is linked with an archive as a whole.
