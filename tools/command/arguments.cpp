@@ -167,7 +167,7 @@ void add_connection_flags(CLI::App &app, connection_flags &flags) {
         ->type_name("NAME")
         ->envname("ZLINK_CONTEXT");
     add_duration(app, "-W,--timeout", flags.timeout,
-                 "Give up when nothing has come, or could be sent, for so long");
+                 "Give up when no message has come, or could be sent, for so long: since the last one");
     app.add_flag("-q,--quiet", flags.is_quiet, "Say nothing on stderr");
     app.add_flag("-v,--verbose", flags.is_verbose, "Tell on stderr what happens to the connections");
     add_security_flags(app, flags.security);

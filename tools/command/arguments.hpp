@@ -29,7 +29,8 @@ struct security_flags {
 };
 
 struct connection_flags {
-    std::vector<std::string> endpoints;  // "@ep" is bound, ">ep" connected, others as the type has it
+    // "@ep" is bound, ">ep" connected, others as the type has it.
+    std::vector<std::string> endpoints;
     std::vector<std::string> bound;
     std::vector<std::string> connected;
     std::vector<std::string> options;

@@ -70,7 +70,7 @@ bench_security_ptr security_of(const bench_flags &flags) {
                                    : nullptr;
 }
 
-/// As it was asked for, or as the name of the file says.
+/// The format that was asked for, or that the name of the file says.
 enum class result_format { picture, csv, json };
 result_format format_of_file(const bench_flags &flags) {
     const bool is_csv = flags.result_file.ends_with(".csv");
@@ -104,7 +104,18 @@ void write_result(const std::string &path, const std::string &text, bool is_begu
     }
 }
 
-/// What a run leaves behind.
+/// Draws how many of the runs are over.
+std::string progress_bar(size_t done, size_t all, bool draws_with_unicode) {
+    constexpr size_t width = 24;
+    const size_t filled = all == 0 ? width : done * width / all;
+    std::string bar;
+    for (size_t i = 0; i < width; ++i) {
+        bar += draws_with_unicode ? (i < filled ? "█" : "░") : (i < filled ? "#" : ".");
+    }
+    return "[" + bar + "]";
+}
+
+/// Holds what a run leaves behind.
 struct bench_board {
     std::atomic<bool> is_to_stop = false;
     bool is_done = false;
@@ -175,12 +186,11 @@ public:
         }
         for (bench_case &each : cases_) {
             for (int i = 0; i < flags_.runs * libraries && !is_interrupted_; ++i) {
-                progress(fmt::format("run {} of {}: {}, {} octets", ++count, all, each.plan.pattern->words,
-                                     each.plan.size));
+                tell_progress(each, ++count, all);
                 run_once(each, i % libraries == 1);
             }
         }
-        progress("");
+        clear_progress();
         show();
         return is_interrupted_ ? status::interrupted : status::done;
     }
@@ -212,9 +222,28 @@ private:
         return cases;
     }
 
-    void progress(const std::string &words) const {
-        if (isatty(2) != 0 && !flags_.is_quiet) {
-            fmt::print(stderr, "\r{:70}{}", words, words.empty() ? "\r" : "");
+    /// To a terminal alone: a bar in its place, or a line where nothing can be written over.
+    void tell_progress(const bench_case &of, size_t number, size_t all) const {
+        if (isatty(2) == 0 || flags_.is_quiet) {
+            return;
+        }
+        const std::string words =
+            fmt::format("run {} of {}: {}, {} octets", number, all, of.plan.pattern->words, of.plan.size);
+        if (is_dumb()) {
+            fmt::print(stderr, "{}\n", words);
+        } else {
+            fmt::print(stderr, "\r{} {:50}", progress_bar(number - 1, all, has_unicode()), words);
+        }
+    }
+
+    static bool is_dumb() {
+        const char *kind = std::getenv("TERM");
+        return !kind || !*kind || std::strcmp(kind, "dumb") == 0;
+    }
+
+    void clear_progress() const {
+        if (isatty(2) != 0 && !flags_.is_quiet && !is_dumb()) {
+            fmt::print(stderr, "\r{:78}\r", "");
         }
     }
 
@@ -261,7 +290,7 @@ private:
             figures.library = board->library.data();
             figures.add(board->outcome, of.plan.is_round_trip);
         } else if (!is_interrupted_) {
-            progress("");
+            clear_progress();
             const std::string why = board->fault.data();
             throw failure(board->is_done ? status::timed_out : board->code,
                           board->is_done ? "too few messages to measure: --msgs or --duration is too small"
@@ -416,11 +445,7 @@ void refuse_what_does_not_fit(const bench_flags &flags) {
     }
 }
 
-void add_flags(CLI::App &app, bench_flags &flags) {
-    std::vector<std::string> names;
-    for (const bench_pattern &each : bench_patterns()) {
-        names.push_back(each.name);
-    }
+void add_flags_of_ends(CLI::App &app, bench_flags &flags) {
     app.add_option("ENDPOINT", flags.endpoints,
                    "Measure here with both ends: tcp://127.0.0.1:*, ipc://*, inproc://name; tcp without any")
         ->check(not_empty("ENDPOINT"))
@@ -435,6 +460,13 @@ void add_flags(CLI::App &app, bench_flags &flags) {
     app.add_option("-c,--connect", flags.connected, "Measure to the --bind of another host")
         ->check(not_empty("--connect"))
         ->type_name("EP");
+}
+
+void add_flags_of_runs(CLI::App &app, bench_flags &flags) {
+    std::vector<std::string> names;
+    for (const bench_pattern &each : bench_patterns()) {
+        names.push_back(each.name);
+    }
     app.add_option("-p,--pattern", flags.patterns,
                    "push-pull, pub-sub, pair, dealer-router, req-rep; several with commas between them; "
                    "push-pull and req-rep, unless it is set")
@@ -464,6 +496,9 @@ void add_flags(CLI::App &app, bench_flags &flags) {
     app.add_option("--runs", flags.runs, "Runs of each kind, whose median is printed; 3, unless it is set")
         ->check(CLI::Range(1, 1000))
         ->type_name("COUNT");
+}
+
+void add_flags_of_result(CLI::App &app, bench_flags &flags) {
     app.add_option("--against", flags.against,
                    "Measure this libzmq in turn, such as /usr/lib/x86_64-linux-gnu/libzmq.so.5, and print "
                    "how zlink compares")
@@ -481,7 +516,7 @@ void add_flags(CLI::App &app, bench_flags &flags) {
     app.add_option("--svg", flags.picture_file, "Draw the result into this file, for a browser or a page")
         ->check(not_empty("--svg"))
         ->type_name("FILE");
-    app.add_flag("-q,--quiet", flags.is_quiet, "Tell no progress on stderr, where that is a terminal");
+    app.add_flag("-q,--quiet", flags.is_quiet, "Draw no bar of progress on stderr, where that is a terminal");
 }
 
 void add_flags_of_security(CLI::App &app, bench_flags &flags) {
@@ -505,7 +540,9 @@ void add_flags_of_security(CLI::App &app, bench_flags &flags) {
 void add_bench(CLI::App &root, action &chosen) {
     CLI::App *app = root.add_subcommand("bench", "Measure messages a second, and the time of round trips");
     auto flags = std::make_shared<bench_flags>();
-    add_flags(*app, *flags);
+    add_flags_of_ends(*app, *flags);
+    add_flags_of_runs(*app, *flags);
+    add_flags_of_result(*app, *flags);
     add_flags_of_security(*app, *flags);
     app->footer(
         "NO_COLOR, TERM=dumb and a locale without UTF-8 have it draw with ASCII. Exit status: 0; 2 for "

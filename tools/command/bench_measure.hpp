@@ -1,4 +1,5 @@
-// What `zlink bench` measures: the near end, whose clients connect, and the far end, which binds.
+// Runs what `zlink bench` measures: the near end, whose clients connect, and the far end, which
+// binds.
 //
 // Flow: messages of one part, and one of two parts as the last of each client. One way the receiver
 // counts; there and back the far end returns whatever comes.
@@ -89,7 +90,7 @@ public:
     bench_far_end &operator=(const bench_far_end &) = delete;
 
     std::string endpoint() const;
-    /// What it has received.
+    /// Returns what it has received.
     bench_outcome run(const bench_stopped &is_stopped);
 
 private:

@@ -56,7 +56,7 @@ struct place {
     std::string before_port, port, path;
 };
 
-/// Where the messages of a run go: to a port of their own, or into a file of ipc.
+/// The place that the messages of a run go to: a port of their own, or a file of ipc.
 std::string place_beside(const std::string &bound) {
     const place at(bound);
     return at.port.empty() ? "ipc://*" : at.before_port + ":*" + at.path;
@@ -68,7 +68,7 @@ std::string data_place(const std::string &control, const std::string &far) {
     return there.port.empty() ? far : way.before_port + there.port + there.path;
 }
 
-/// Who refuses this side will do so again.
+/// A peer that refuses this side will do so again.
 void look_for_refusal(watch &events) {
     while (const auto event = events.next()) {
         const auto meaning = meaning_of(*event);

@@ -1,4 +1,4 @@
-// What `zlink bench` has measured, as a picture, CSV or JSON.
+// Shows what `zlink bench` has measured, as a picture, CSV or JSON.
 
 #pragma once
 
@@ -24,7 +24,7 @@ struct bench_case {
 };
 
 double median(std::vector<double> values);
-/// What is compared: a rate of messages, or half of the round trips.
+/// The figure that is compared: a rate of messages, or half of the round trips.
 double figure_of(const bench_case &of, const bench_figures &figures);
 bool has_runs(const bench_figures &figures);
 bool is_of_one_table(const bench_case &a, const bench_case &b);

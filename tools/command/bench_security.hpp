@@ -1,4 +1,4 @@
-// How the ends of a benchmark protect what they say: with keys that are made for it where both are
+// Protects what the ends of a benchmark say: with keys that are made for it where both are
 // in this process, and with those of the command line where they are on two hosts.
 
 #pragma once
@@ -31,7 +31,7 @@ bench_security_ptr made_curve();
 bench_security_ptr made_plain();
 /// Writes certificates into a folder of its own, which goes with it. Throws `failure`.
 bench_security_ptr made_tls();
-/// As the flags say, with this library.
+/// The security that the flags ask for, with this library.
 bench_security_ptr given_security(const security_flags &flags);
 
 /// Answers at inproc://zeromq.zap.01 of a context, until it goes.
@@ -41,7 +41,7 @@ public:
         std::string name, password;
     };
 
-    /// Of peers of PLAIN it lets in who shows these, and all where there are none to show; others
+    /// It lets in the peers of PLAIN that show these, and all where there are none to show; others
     /// have been judged by their keys.
     bench_judge(const bench_library &library, void *context, std::optional<login> shown);
     ~bench_judge();

@@ -1,4 +1,4 @@
-// What `zlink bench` has measured, as a picture for a browser.
+// Draws what `zlink bench` has measured, as a picture for a browser.
 
 #pragma once
 

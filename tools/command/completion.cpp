@@ -53,7 +53,9 @@ void print_zsh(CLI::App &root) {
         fmt::print("    {}) [[ $PREFIX == -* ]] && compadd -- {} || _files ;;\n", each->get_name(),
                    flags_of(*each));
     }
-    fmt::print("    esac\n}}\ncompdef _zlink zlink\n");
+    // zsh runs a file of its folders as the function itself, the first time.
+    fmt::print("    esac\n}}\nif [[ $funcstack[1] == _zlink ]]; then\n    _zlink \"$@\"\nelse\n"
+               "    compdef _zlink zlink\nfi\n");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string shown_address(std::string_view octets, std::uint32_t port) {
     return octets.size() == 4 ? fmt::format("{}:{}", text, port) : fmt::format("[{}]:{}", text, port);
 }
 
-/// Where the packet of IP begins; none where the kind of link is not known.
+/// The octet where the packet of IP begins; none where the kind of link is not known.
 std::optional<size_t> ip_offset(std::uint32_t link, std::string_view packet) {
     switch (link) {
     case 0:    // BSD loopback

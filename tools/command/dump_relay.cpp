@@ -165,9 +165,7 @@ public:
         listener_ = open_socket(own);
         const int yes = 1;
         setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        if (listener_ < 0 ||
-            bind(listener_, reinterpret_cast<const sockaddr *>(&own.octets), own.size) != 0 ||
-            listen(listener_, 100) != 0) {
+        if (listener_ < 0 || bind(listener_, &own.any, own.size) != 0 || listen(listener_, 100) != 0) {
             const std::string why = std::strerror(errno);
             throw failure(status::unreachable, fmt::format("cannot listen at {}: {}", flags.places[0], why));
         }
@@ -236,9 +234,7 @@ private:
             return;
         }
         const int other = open_socket(target_);
-        if (other < 0 ||
-            (::connect(other, reinterpret_cast<const sockaddr *>(&target_.octets), target_.size) != 0 &&
-             errno != EINPROGRESS)) {
+        if (other < 0 || (::connect(other, &target_.any, target_.size) != 0 && errno != EINPROGRESS)) {
             complain(fmt::format("cannot connect to {}: {}", flags_.places[1], std::strerror(errno)));
             close(client);
             if (other >= 0) {

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -23,8 +24,6 @@
 
 namespace command {
 
-namespace {
-
 #if __SIZEOF_POINTER__ == 8
 constexpr unsigned char own_class = ELFCLASS64;
 using elf_header = Elf64_Ehdr;
@@ -38,6 +37,11 @@ using elf_program_header = Elf32_Phdr;
 using elf_section_header = Elf32_Shdr;
 using elf_symbol = Elf32_Sym;
 #endif
+
+/// The header of this very program, which the linker knows.
+extern "C" const elf_header __ehdr_start __attribute__((visibility("hidden")));
+
+namespace {
 
 /// A file in memory, of which every place is looked at before it is used: it may be cut or forged.
 class mapped_file {
@@ -155,8 +159,14 @@ std::optional<std::string> program_of_env(std::string_view argument) {
 
 std::string own_folder() {
     std::array<char, PATH_MAX> path{};
-    const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
-    const std::string own(path.data(), size > 0 ? static_cast<size_t>(size) : 0);
+    if (readlink("/proc/self/exe", path.data(), path.size() - 1) <= 0) {
+        // There is no /proc: the kernel has told how it was started.
+        const auto *const started = reinterpret_cast<const char *>(getauxval(AT_EXECFN));
+        if (!started || !realpath(started, path.data())) {
+            return {};
+        }
+    }
+    const std::string own = path.data();
     return own.substr(0, own.rfind('/'));
 }
 
@@ -169,10 +179,8 @@ std::optional<elf_facts> facts_of_elf(const std::string &path) {
         return std::nullopt;
     }
     elf_facts facts;
-    const mapped_file self("/proc/self/exe");
-    const auto own = self.record<elf_header>(0, 0);
     facts.is_of_this_machine =
-        header->e_ident[EI_CLASS] == own_class && own && header->e_machine == own->e_machine;
+        header->e_ident[EI_CLASS] == own_class && header->e_machine == __ehdr_start.e_machine;
     if (!facts.is_of_this_machine) {
         return facts;
     }

@@ -1,4 +1,4 @@
-// What stands in a program or a library, as far as it tells which libzmq it uses.
+// Reads what stands in a program or a library, as far as it tells which libzmq it uses.
 
 #pragma once
 
@@ -23,8 +23,9 @@ std::optional<elf_facts> facts_of_elf(const std::string &path);
 /// where there is no such file.
 std::optional<std::string> found_in_path(const std::string &program);
 
-/// What the system runs for that file: itself, or of a script what its first line names, also by
-/// way of env. None where that cannot be told, or where it is env that changes what is loaded.
+/// The file that the system runs for that one: itself, or of a script what its first line names,
+/// also by way of env. None where that cannot be told, or where it is env that changes what is
+/// loaded.
 std::optional<std::string> file_that_runs(const std::string &path);
 
 /// Whether the system ignores LD_PRELOAD for it: setuid, setgid, or with capabilities.

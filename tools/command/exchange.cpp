@@ -16,7 +16,8 @@ constexpr int drain_ms = 1000;  // after an interrupt
 constexpr int try_again_ms = 5;
 
 int socket_type(const exchange_flags &flags, const role &part) {
-    return part.type == ZMQ_PUB && flags.ready > 0 ? ZMQ_XPUB : part.type;  // it hears of its subscribers
+    // It hears of its subscribers.
+    return part.type == ZMQ_PUB && flags.ready > 0 ? ZMQ_XPUB : part.type;
 }
 
 bool is_secured(const security_flags &flags) {
@@ -32,6 +33,11 @@ bool is_failed_handshake(const watch_event &event) {
 bool is_published(const role &part) { return part.type == ZMQ_PUB || part.type == ZMQ_XPUB; }
 
 bool holds_ids(int type) { return type == ZMQ_ROUTER || type == ZMQ_STREAM; }
+
+/// A STREAM says so that somebody has connected, or gone.
+bool is_notice(const role &part, const message &got) {
+    return part.type == ZMQ_STREAM && got.parts.size() == 2 && got.parts[1].empty();
+}
 
 }  // namespace
 
@@ -107,11 +113,10 @@ status exchange::run_until_end() {
         if (is_done()) {
             return end(status::done);
         }
-        if (may_be_more) {
-            continue;
+        if (!may_be_more) {
+            out_.flush();
         }
-        out_.flush();
-        if (const auto ended = wait(true)) {
+        if (const auto ended = wait(true, may_be_more ? 0 : poll_timeout())) {
             return end(*ended);
         }
     }
@@ -129,7 +134,7 @@ std::optional<status> exchange::wait_for_subscribers() {
             waits_for_subscribers_ = false;
             return std::nullopt;
         }
-        if (const auto ended = wait(false)) {
+        if (const auto ended = wait(false, poll_timeout())) {
             return ended;
         }
     }
@@ -151,15 +156,21 @@ void exchange::take(message &got) {
     if (!part_.receives) {
         return;  // what subscribers have told an XPUB that stands for a PUB
     }
-    ++received_;
-    last_activity_ = clock::now();
+    if (!is_notice(part_, got)) {
+        ++received_;
+        last_activity_ = clock::now();
+    }
     const size_t at = holds_ids(part_.type) ? 1 : 0;
     if (flags_.has_delimiter && got.parts.size() > at + 1 && got.parts[at].empty()) {
         got.parts.erase(got.parts.begin() + static_cast<long>(at));
     }
     format_flags format = flags_.format;
     format.has_id = holds_ids(part_.type);
+    format.has_topic = part_.type == ZMQ_SUB;
     format.is_for_terminal = out_.is_terminal();
+    if (format.kind == format_kind::json || format.kind == format_kind::msgpack) {
+        got.endpoint = endpoint_of(got);
+    }
     if (answer_) {
         pending_ = answer_(got.parts, interrupts_.descriptor());
     } else {
@@ -167,6 +178,26 @@ void exchange::take(message &got) {
         if (part_.type == ZMQ_REP) {
             out_.flush();  // somebody reads it, and writes the reply
         }
+    }
+}
+
+/// With several of them, the monitor has told which one a connection is of, before messages came
+/// by it.
+std::string exchange::endpoint_of(const message &got) {
+    if (opened_.bound.size() + opened_.connected.size() == 1) {
+        return (opened_.bound.empty() ? opened_.connected : opened_.bound)[0];
+    }
+    collect_events();
+    const auto found = endpoints_.find(got.descriptor);
+    return found == endpoints_.end() ? "" : found->second;
+}
+
+void exchange::collect_events() {
+    while (auto event = watch_.next()) {
+        if (event->number == ZMQ_EVENT_CONNECTED || event->number == ZMQ_EVENT_ACCEPTED) {
+            endpoints_[static_cast<int>(event->value)] = event->endpoint;
+        }
+        events_.push_back(std::move(*event));
     }
 }
 
@@ -186,12 +217,12 @@ bool exchange::has_next() {
 }
 
 void exchange::load_next() {
-    const std::string piece = flags_.messages.empty()
-                                  ? in_.take_piece()
-                                  : flags_.messages[next_message_++ % flags_.messages.size()];
     format_flags format = flags_.format;
     format.has_id = holds_ids(part_.type);
-    std::vector<std::string> parts = parts_of_input(piece, format);
+    std::vector<std::string> parts =
+        flags_.messages.empty()
+            ? parts_of_input(in_.take_piece(), format)
+            : parts_of_argument(flags_.messages[next_message_++ % flags_.messages.size()], format);
     if (part_.type == ZMQ_PUB && !flags_.topics.empty()) {
         parts.insert(parts.begin(), flags_.topics[0]);
     }
@@ -281,8 +312,20 @@ int exchange::poll_timeout() const {
     return static_cast<int>(std::clamp<long long>(left, 0, 1000000000));
 }
 
-/// Waits for something to do. A status where the command is to end.
-std::optional<status> exchange::wait(bool with_source) {
+bool exchange::is_overdue() const {
+    return flags_.connection.timeout && is_waiting_for_peer() &&
+           clock::now() >= last_activity_ + *flags_.connection.timeout;
+}
+
+/// Waits for something to do, some milliseconds at most or for ever (-1). A status where the
+/// command is to end.
+std::optional<status> exchange::wait(bool with_source, int timeout) {
+    if (!events_.empty()) {
+        if (const auto ended = look_at_events()) {
+            return ended;
+        }
+        timeout = 0;
+    }
     const bool reads = with_source && !answer_ && part_.sends && flags_.messages.empty() && !pending_ &&
                        !is_source_exhausted() && !(part_.type == ZMQ_REQ && sent_ > received_);
     std::array<zmq_pollitem_t, 4> items{{{socket_.handle(), 0, ZMQ_POLLIN, 0},
@@ -297,7 +340,6 @@ std::optional<status> exchange::wait(bool with_source) {
     if (answer_ && pending_) {
         items[0].events = ZMQ_POLLOUT;
     }
-    int timeout = poll_timeout();
     if (tries_again) {
         timeout = timeout < 0 ? try_again_ms : std::min(timeout, try_again_ms);
     }
@@ -312,18 +354,30 @@ std::optional<status> exchange::wait(bool with_source) {
         last_activity_ = clock::now();
     }
     if (items[1].revents != 0) {
-        return look_at_events();
+        if (const auto ended = look_at_events()) {
+            return ended;
+        }
     }
-    if (flags_.connection.timeout && is_waiting_for_peer() && items[0].revents == 0 &&
-        clock::now() >= last_activity_ + *flags_.connection.timeout) {
-        return without_more(why_nothing_);
+    return is_overdue() ? look_once_more() : std::nullopt;
+}
+
+/// Whatever else happens meanwhile, --timeout has passed, unless a message is there by now, or has
+/// room.
+std::optional<status> exchange::look_once_more() {
+    if (!waits_for_subscribers_) {
+        receive_some();
+        send_some();
+        if (is_done()) {
+            return status::done;
+        }
     }
-    return std::nullopt;
+    return is_overdue() ? std::optional(without_more(why_nothing_)) : std::nullopt;
 }
 
 std::optional<status> exchange::look_at_events() {
     bool has_gone = false;
-    while (const auto event = watch_.next()) {
+    for (collect_events(); !events_.empty(); events_.pop_front(), collect_events()) {
+        const watch_event *const event = &events_.front();
         if (flags_.connection.is_verbose) {
             complain(words_of(*event));
         }
@@ -346,12 +400,12 @@ std::optional<status> exchange::look_at_events() {
         if (auto meaning = meaning_of(*event)) {
             if (meaning == status::protocol && is_secured(flags_.connection.security) &&
                 event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
-                meaning =
-                    status::refused;  // a server without a word for a key or password that it does not take
+                // A server without a word for a key or password that it does not take.
+                meaning = status::refused;
             }
             why_nothing_ = *meaning;
             why_words_ = words_of(*event);
-            // Who listens goes on there: others may come in.
+            // A socket that listens goes on there: others may come in.
             const bool is_of_bound =
                 std::find(opened_.bound.begin(), opened_.bound.end(), event->endpoint) != opened_.bound.end();
             if (!opened_.connected.empty() && !is_of_bound && is_final(*event)) {
@@ -362,7 +416,7 @@ std::optional<status> exchange::look_at_events() {
     if (!has_gone) {
         return std::nullopt;
     }
-    // What it has sent before is there by now.
+    // All that it has sent before is there by now.
     while (receive_some()) {
     }
     if (is_done()) {

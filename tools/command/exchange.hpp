@@ -10,6 +10,7 @@
 #include "output.hpp"
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,7 +32,7 @@ struct exchange_flags {
     bool ends_with_peer = false;
 };
 
-/// How a type of socket takes part.
+/// The way in which a type of socket takes part.
 struct role {
     int type = 0;
     bool binds_by_default = false;
@@ -66,8 +67,12 @@ private:
     bool is_done() const;
     bool is_source_exhausted() const;
     bool is_waiting_for_peer() const;
-    std::optional<status> wait(bool with_source);
+    bool is_overdue() const;
+    std::optional<status> wait(bool with_source, int timeout);
+    std::optional<status> look_once_more();
     std::optional<status> look_at_events();
+    void collect_events();
+    std::string endpoint_of(const message &got);
     int poll_timeout() const;
     status without_more(status nothing_came) const;
     status end(status code);
@@ -89,8 +94,11 @@ private:
     bool waits_for_subscribers_ = false;
     std::set<std::string> subscribers_;
     long ready_peers_ = 0;
-    std::map<std::string, long> failed_handshakes_;  // by endpoint: those whose end is still to be told
+    // By endpoint: those whose end is still to be told.
+    std::map<std::string, long> failed_handshakes_;
     bool had_peer_ = false;
+    std::deque<watch_event> events_;        // that nobody has looked at
+    std::map<int, std::string> endpoints_;  // by descriptor of the connection
     opened opened_;
     status why_nothing_ = status::timed_out;
     std::string why_words_;

@@ -1,4 +1,4 @@
-// How the command ends: the numbers that scripts may rely on, and the exception that carries one to
+// Ends the command: the numbers that scripts may rely on, and the exception that carries one to
 // main().
 
 #pragma once

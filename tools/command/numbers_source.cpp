@@ -1,10 +1,13 @@
 #include "numbers_source.hpp"
 
+#include "socket_address.hpp"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -64,6 +67,7 @@ struct file_head {
     int process = 0;
     std::uint64_t start = 0;
     size_t offset = 0, size = 0;
+    size_t second = 0;  // octets of the text of Prometheus behind them, where there is one
 };
 
 /// Nothing where the text is no head, or one that is being written.
@@ -73,11 +77,13 @@ std::optional<file_head> head_of(const std::string &text) {
     const auto start = process ? number_of<std::uint64_t>(words[3]) : std::nullopt;
     const auto offset = start ? number_of<size_t>(words[5]) : std::nullopt;
     const auto size = offset ? number_of<size_t>(words[6]) : std::nullopt;
-    constexpr size_t most = size_t{64} << 20;
-    if (!size || words[0] != "zlink-metrics" || words[1] != "1" || *size > most) {
+    constexpr size_t most_octets = size_t{64} << 20;
+    if (!size || words[0] != "zlink-metrics" || words[1] != "1" || *size > most_octets) {
         return std::nullopt;
     }
-    return file_head{*process, *start, *offset, *size};
+    const size_t second = words.size() > 7 ? number_of<size_t>(words[7]).value_or(0) : 0;
+    return second > most_octets ? std::nullopt
+                                : std::optional(file_head{*process, *start, *offset, *size, second});
 }
 
 std::string read_at(int file, size_t offset, size_t size) {
@@ -87,10 +93,12 @@ std::string read_at(int file, size_t offset, size_t size) {
     return text;
 }
 
-/// What is read while the head stays as it is, is whole.
-std::string read_file(const std::string &path, const std::string &where, file_head &head) {
+enum class text_of_file { json, prometheus };
+
+/// The text that is read while the head stays as it is, is whole.
+std::string read_file(const std::string &where, text_of_file which, file_head &head) {
     constexpr size_t size_of_head = 128;
-    const descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const descriptor file(open(where.c_str() + std::strlen("file:"), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) {
         nobody_answers(where, errno);
     }
@@ -102,7 +110,9 @@ std::string read_file(const std::string &path, const std::string &where, file_he
             continue;
         }
         head = *found;
-        const std::string text = read_at(file.get(), head.offset, head.size);
+        const std::string text = which == text_of_file::json
+                                     ? read_at(file.get(), head.offset, head.size)
+                                     : read_at(file.get(), head.offset + head.size, head.second);
         if (read_at(file.get(), 0, size_of_head) == before) {
             return text;
         }
@@ -121,20 +131,14 @@ bool is_running(const file_head &which) {
 
 // ---- HTTP ---------------------------------------------------------------------------------------
 
-union any_address {
-    sockaddr any;
-    sockaddr_in v4;
-    sockaddr_in6 v6;
-    sockaddr_un path;
-};
-
 /// tcp://HOST:PORT and what may follow, or unix:PATH; throws where it is neither.
-any_address parsed_address(const std::string &where) {
-    any_address to{};
+socket_address parsed_address(const std::string &where) {
+    socket_address to;
     const bool is_path = where.starts_with("unix:");
     if (is_path && where.size() - 5 < sizeof to.path.sun_path) {
         to.path.sun_family = AF_UNIX;
         std::memcpy(to.path.sun_path, where.c_str() + 5, where.size() - 5);
+        to.size = sizeof to.path;
         return to;
     }
     const std::string rest = where.substr(std::min(where.size(), size_t{6}), where.find('?') - 6);
@@ -147,10 +151,12 @@ any_address parsed_address(const std::string &where) {
     if (port && where.starts_with("tcp://")) {
         to.v4.sin_port = htons(*port);
         to.v4.sin_family = AF_INET;
+        to.size = sizeof to.v4;
         if (inet_pton(AF_INET, host.c_str(), &to.v4.sin_addr) == 1) {
             return to;
         }
         to.v6.sin6_family = AF_INET6;
+        to.size = sizeof to.v6;
         if (host.size() > 2 && host.front() == '[' &&
             inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &to.v6.sin6_addr) == 1) {
             return to;
@@ -180,17 +186,29 @@ bool is_torn(std::string_view response) {
     return size && response.size() - end - 4 < *size;
 }
 
-/// The whole response.
-std::string exchanged(const std::string &where, const std::string &request) {
-    const any_address to = parsed_address(where);
-    const descriptor stream(::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval patience{5, 0};
+constexpr std::chrono::seconds most_of_call{5};
+
+/// Gives what is called next the time until then, at most so long as a call may take. False where
+/// none is left.
+bool limit_next_call(const descriptor &stream, numbers_source::clock::time_point until) {
+    using std::chrono::microseconds;
+    const auto left = std::chrono::duration_cast<microseconds>(
+        std::min<numbers_source::clock::duration>(until - numbers_source::clock::now(), most_of_call));
+    const timeval patience{left.count() / 1'000'000, left.count() % 1'000'000};
     setsockopt(stream.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(stream.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    const socklen_t size = to.any.sa_family == AF_UNIX   ? sizeof to.path
-                           : to.any.sa_family == AF_INET ? sizeof to.v4
-                                                         : sizeof to.v6;
-    if (connect(stream.get(), &to.any, size) != 0 ||
+    return left.count() > 0;
+}
+
+/// The whole response.
+std::string exchanged(const std::string &where, const std::string &request,
+                      numbers_source::clock::time_point until) {
+    const socket_address to = parsed_address(where);
+    const descriptor stream(::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!limit_next_call(stream, until)) {
+        nobody_answers(where, ETIMEDOUT);
+    }
+    if (connect(stream.get(), &to.any, to.size) != 0 ||
         send(stream.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
             static_cast<ssize_t>(request.size())) {
         nobody_answers(where, errno == EINPROGRESS || errno == EAGAIN ? ETIMEDOUT : errno);
@@ -198,10 +216,14 @@ std::string exchanged(const std::string &where, const std::string &request) {
     std::string response;
     std::array<char, 65536> piece;
     ssize_t count = 0;
-    constexpr size_t most = size_t{64} << 20;
-    while ((count = recv(stream.get(), piece.data(), piece.size(), 0)) > 0 && response.size() < most) {
-        response.append(piece.data(), static_cast<size_t>(count));
-    }
+    constexpr size_t most_octets = size_t{64} << 20;
+    do {
+        if (!limit_next_call(stream, until)) {
+            nobody_answers(where, ETIMEDOUT);
+        }
+        count = recv(stream.get(), piece.data(), piece.size(), 0);
+        response.append(piece.data(), static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    } while (count > 0 && response.size() < most_octets);
     if (count < 0) {
         nobody_answers(where, errno == EAGAIN ? ETIMEDOUT : errno);
     }
@@ -213,10 +235,12 @@ std::string exchanged(const std::string &where, const std::string &request) {
 
 /// The body; nothing where there is no such path.
 std::optional<std::string> ask_http(const std::string &where, const std::string &path,
-                                    const std::string &type) {
+                                    const std::string &type, numbers_source::clock::time_point until) {
     const std::string response =
-        exchanged(where, fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n",
-                                     path, type.empty() ? "" : "Accept: " + type + "\r\n"));
+        exchanged(where,
+                  fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n", path,
+                              type.empty() ? "" : "Accept: " + type + "\r\n"),
+                  until);
     const size_t body = response.find("\r\n\r\n");
     if (!response.starts_with("HTTP/1.1 ") || body == std::string::npos) {
         throw failure(status::protocol, fmt::format("{} does not answer as the metrics of zlink do", where));
@@ -286,9 +310,10 @@ std::vector<std::string> addresses_of(int process) {
 
 }  // namespace
 
-numbers_source::numbers_source(const std::string &target) {
-    if (const auto process = number_of<int>(target)) {
-        find(*process);
+numbers_source::numbers_source(const std::string &target, std::optional<std::chrono::milliseconds> patience)
+    : patience_(patience), process_(number_of<int>(target)) {
+    if (process_) {
+        find(*process_);
         return;
     }
     address_ = target;
@@ -318,32 +343,57 @@ void numbers_source::find(int process) {
     throw failure(status::unreachable, fmt::format("the process {} is not found: {}", process, last_words));
 }
 
-std::string numbers_source::get(const std::string &path, const std::string &type) const {
-    if (is_file()) {
-        if (path != "/metrics.json") {
-            throw failure(status::usage, fmt::format("{} has numbers as JSON alone", address_));
-        }
-        file_head head;
-        return read_file(address_.substr(5), address_, head);
+std::string numbers_source::get_of_file(const std::string &path, const std::string &type) const {
+    file_head head;
+    if (path == "/metrics.json") {
+        return read_file(address_, text_of_file::json, head);
     }
-    const auto answer = ask_http(address_, path, type);
+    std::string text;
+    if (path == "/metrics" && type.empty()) {
+        text = read_file(address_, text_of_file::prometheus, head);
+    }
+    if (text.empty()) {
+        throw failure(status::usage, fmt::format("{} does not tell this: ask for JSON", address_));
+    }
+    if (!is_running(head)) {
+        throw failure(status::unreachable, fmt::format("the process {} has ended", head.process));
+    }
+    return text;
+}
+
+numbers_source::clock::time_point numbers_source::deadline() const {
+    return patience_ ? clock::now() + *patience_ : clock::time_point::max();
+}
+
+std::string numbers_source::get(const std::string &path, const std::string &type) const {
+    return get(path, type, deadline());
+}
+
+std::string numbers_source::get(const std::string &path, const std::string &type,
+                                clock::time_point until) const {
+    if (is_file()) {
+        return get_of_file(path, type);
+    }
+    const auto answer = ask_http(address_, path, type, until);
     if (!answer) {
-        throw failure(status::refused, fmt::format("{} does not tell {}", address_, path));
+        throw not_told(status::refused, fmt::format("{} does not tell {}", address_, path));
     }
     return *answer;
 }
 
-numbers numbers_source::look(bool with_peers) const {
+numbers numbers_source::look(bool with_peers) const { return look(with_peers, deadline()); }
+
+numbers numbers_source::look(bool with_peers, clock::time_point until) const {
     numbers found;
     try {
         if (is_file()) {
             file_head head;
-            found.sockets = object_of_json(read_file(address_.substr(5), address_, head));
+            found.sockets = object_of_json(read_file(address_, text_of_file::json, head));
             found.has_ended = !is_running(head);
             return found;
         }
-        found.sockets = object_of_json(get("/metrics.json"));
-        if (const auto told = with_peers ? ask_http(address_, "/peers", "") : std::nullopt) {
+        found.sockets = object_of_json(get("/metrics.json", "", until));
+        if (const auto told = with_peers ? ask_http(address_, "/peers", "", until) : std::nullopt) {
             found.peers = object_of_json(*told);
         }
     } catch (const failure &error) {
@@ -353,6 +403,30 @@ numbers numbers_source::look(bool with_peers) const {
         throw;
     }
     return found;
+}
+
+/// The look comes last: where it finds the process that was meant, the text is of that, too.
+std::string numbers_source::get_of_running(const std::string &path, const std::string &type) const {
+    const clock::time_point until = deadline();
+    std::string text = get(path, type, until);
+    if (is_file() || process_) {
+        (void)look_at_running(until);
+    }
+    return text;
+}
+
+numbers numbers_source::look_at_running() const { return look_at_running(deadline()); }
+
+numbers numbers_source::look_at_running(clock::time_point until) const {
+    numbers now = look(false, until);
+    if (process_ && now.process() != *process_) {
+        throw failure(status::unreachable,
+                      fmt::format("{} tells the numbers of the process {}", address_, now.process()));
+    }
+    if (now.has_ended) {
+        throw failure(status::unreachable, fmt::format("the process {} has ended", now.process()));
+    }
+    return now;
 }
 
 }  // namespace command

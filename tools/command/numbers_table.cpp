@@ -1,11 +1,12 @@
 #include "numbers_table.hpp"
 
+#include "wall_clock.hpp"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <map>
@@ -47,8 +48,8 @@ double since(double now, double before) { return now < before ? now : now - befo
 
 /// Whether it has all that there was: a row that is not in it was not there.
 bool is_whole(const json_object &peers) {
-    constexpr size_t most_told = 256;
-    return peers.text("is_whole") == "true" && list_of(&peers, "gone").size() < most_told;
+    constexpr size_t most_peers_told = 256;
+    return peers.text("is_whole") == "true" && list_of(&peers, "gone").size() < most_peers_told;
 }
 
 std::vector<row_of_numbers> rows_of(const std::vector<json_object> &now,
@@ -65,7 +66,7 @@ std::vector<row_of_numbers> rows_of(const std::vector<json_object> &now,
         row.dropped = sum_of(each, "messages_dropped_");
         row.reconnects = each.number("reconnect_attempts");
         row.failed_handshakes = sum_of(each, "handshakes_failed_");
-        // What came meanwhile has no rate yet: its numbers may be older than the look before.
+        // A row that came meanwhile has no rate yet: its numbers may be older than the look before.
         if (const auto found = known.find(identity(each)); found != known.end() && interval > 0) {
             const auto rate = [&](const char *name) {
                 return std::max(0.0, each.number(name) - found->second->number(name)) / interval;
@@ -132,7 +133,7 @@ std::string short_time(double seconds) {
                                 : in(day, 'd');
 }
 
-/// How it went, in the words that are the reasons of the numbers.
+/// Says how it went, in the words that are the reasons of the numbers.
 std::string name_of_end(const row_of_numbers &row) {
     const bool was_in = row.of->text("event") == "disconnects";
     return (was_in ? "left: " : "kept out: ") + row.of->text("reason");
@@ -185,8 +186,8 @@ template <size_t Size>
 void add_table(std::vector<std::string> &to, const char *title, std::string (*name)(const row_of_numbers &),
                const std::array<column, Size> &columns, const std::vector<row_of_numbers> &rows,
                const place_for_lines &place) {
-    constexpr size_t least_name = 20, most_name = 40;
-    size_t needed = least_name;
+    constexpr size_t least_columns_of_name = 20, most_columns_of_name = 40;
+    size_t needed = least_columns_of_name;
     std::array<bool, Size> is_shown{};
     for (int importance = 9; importance > 0; --importance) {
         for (size_t i = 0; i < Size; ++i) {
@@ -197,7 +198,8 @@ void add_table(std::vector<std::string> &to, const char *title, std::string (*na
         }
     }
     const size_t width_of_name =
-        std::min({place.width, most_name, least_name + (place.width > needed ? place.width - needed : 0)});
+        std::min({place.width, most_columns_of_name,
+                  least_columns_of_name + (place.width > needed ? place.width - needed : 0)});
     const auto line = [&](const std::string &first, const auto &cell) {
         std::string words = fmt::format("{:{}}", fitted(first, width_of_name), width_of_name);
         for (size_t i = 0; i < Size; ++i) {
@@ -233,9 +235,7 @@ std::string head_of(const two_looks &looks) {
     std::ifstream file(fmt::format("/proc/{}/comm", last.process()));
     std::getline(file, name);
     const auto at = static_cast<std::time_t>(last.time());
-    const double age =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
-        last.time();
+    const double age = seconds_now() - last.time();
     std::string words =
         fmt::format("{}{}{}, {:%H:%M:%S}", last.process(), name.empty() ? "" : " ", name, fmt::localtime(at));
     if (last.has_ended) {
@@ -364,9 +364,9 @@ std::vector<std::string> lines_of(const two_looks &looks, const std::string &sor
     add_table(lines, "SOCKET", name_of_socket, socket_columns, sockets, place);
     if (looks.last().peers) {
         if (auto gone = looks.gone(); !gone.empty()) {
-            constexpr size_t most_on_screen = 5;
-            if (place.height > 0 && gone.size() > most_on_screen) {
-                gone.resize(most_on_screen);
+            constexpr size_t most_rows_on_screen = 5;
+            if (place.height > 0 && gone.size() > most_rows_on_screen) {
+                gone.resize(most_rows_on_screen);
             }
             lines.emplace_back();
             add_table(lines, "GONE", name_of_peer, gone_columns, gone, place);

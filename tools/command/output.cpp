@@ -1,8 +1,10 @@
 #include "output.hpp"
 
 #include "interrupts.hpp"
+#include "msgpack.hpp"
 #include "socket_options.hpp"
 #include "text.hpp"
+#include "wall_clock.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -12,20 +14,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <span>
 
 namespace command {
 
 namespace {
 
 constexpr size_t block = 65536;
-
-double seconds_now() {
-    using namespace std::chrono;
-    return duration<double>(system_clock::now().time_since_epoch()).count();
-}
 
 std::string joined(const std::vector<std::string> &parts, size_t first, const std::string &separator) {
     std::string text;
@@ -41,24 +39,107 @@ std::string id_text(const std::string &id) {
     return !id.empty() && is_printable(id) && id.rfind("0x", 0) != 0 ? id : "0x" + to_hex(id);
 }
 
-std::string as_json(const message &got, const format_flags &flags) {
+bool is_text(const message &got, size_t first) {
+    return std::all_of(got.parts.begin() + static_cast<long>(std::min(first, got.parts.size())),
+                       got.parts.end(), [](const std::string &part) { return is_utf8(part); });
+}
+
+/// Writes the pairs of an object of JSON. Parts that are no text are in base64.
+class json_pairs {
+public:
+    explicit json_pairs(bool is_text) : is_text_(is_text) {}
+    void begin(size_t) { text_ += '{'; }
+    void number(const char *key, double value) {
+        put_key(key);
+        text_ += fmt::format("{:.6f}", value);
+    }
+    void text(const char *key, const std::string &value) {
+        put_key(key);
+        text_ += json_string(value);
+    }
+    void part(const char *key, const std::string &octets) {
+        put_key(key);
+        put(octets);
+    }
+    void parts(const char *key, std::span<const std::string> all) {
+        put_key(key);
+        text_ += '[';
+        for (const std::string &each : all) {
+            text_ += &each == all.data() ? "" : ",";
+            put(each);
+        }
+        text_ += ']';
+    }
+    const char *encoding() const { return is_text_ ? "utf8" : "base64"; }
+    std::string end() { return text_ + '}'; }
+
+private:
+    void put_key(const char *key) { text_ += fmt::format("{}\"{}\":", text_.size() > 1 ? "," : "", key); }
+    void put(const std::string &part) { text_ += json_string(is_text_ ? part : to_base64(part)); }
+
+    const bool is_text_;
+    std::string text_;
+};
+
+/// Writes the pairs of a map of MessagePack. Parts that are no text are binary.
+class msgpack_pairs {
+public:
+    explicit msgpack_pairs(bool is_text) : is_text_(is_text) {}
+    void begin(size_t pairs) { to_.map(pairs); }
+    void number(const char *key, double value) {
+        to_.text(key);
+        to_.number(value);
+    }
+    void text(const char *key, const std::string &value) {
+        to_.text(key);
+        to_.text(value);
+    }
+    void part(const char *key, const std::string &octets) {
+        to_.text(key);
+        put(octets);
+    }
+    void parts(const char *key, std::span<const std::string> all) {
+        to_.text(key);
+        to_.list(all.size());
+        for (const std::string &each : all) {
+            put(each);
+        }
+    }
+    const char *encoding() const { return is_text_ ? "utf8" : "binary"; }
+    std::string end() { return octets_; }
+
+private:
+    void put(const std::string &part) { is_text_ ? to_.text(part) : to_.binary(part); }
+
+    const bool is_text_;
+    std::string octets_;
+    msgpack_writer to_{octets_};
+};
+
+/// The message as an object whose keys stand here, in their order.
+template <class Pairs>
+std::string as_object(const message &got, const format_flags &flags) {
     const size_t first = flags.has_id ? 1 : 0;
-    bool is_text = true;
-    for (size_t i = first; i < got.parts.size(); ++i) {
-        is_text = is_text && is_utf8(got.parts[i]);
+    const bool has_id = flags.has_id && !got.parts.empty();
+    const bool has_topic = flags.has_topic && got.parts.size() > first;
+    Pairs to(is_text(got, first));
+    to.begin(size_t{3} + !got.endpoint.empty() + !got.peer_address.empty() + has_id + has_topic);
+    to.number("ts", seconds_now());
+    if (!got.endpoint.empty()) {
+        to.text("ep", got.endpoint);
     }
-    std::string text = fmt::format("{{\"ts\":{:.6f}", seconds_now());
     if (!got.peer_address.empty()) {
-        text += ",\"peer\":" + json_string(got.peer_address);
+        to.text("peer", got.peer_address);
     }
-    if (flags.has_id && !got.parts.empty()) {
-        text += ",\"id\":" + json_string(id_text(got.parts[0]));
+    if (has_id) {
+        to.text("id", id_text(got.parts[0]));
     }
-    text += ",\"parts\":[";
-    for (size_t i = first; i < got.parts.size(); ++i) {
-        text += (i == first ? "" : ",") + json_string(is_text ? got.parts[i] : to_base64(got.parts[i]));
+    if (has_topic) {
+        to.part("topic", got.parts[first]);
     }
-    return text + fmt::format("],\"enc\":\"{}\"}}", is_text ? "utf8" : "base64");
+    to.parts("parts", std::span(got.parts).subspan(std::min(first, got.parts.size())));
+    to.text("enc", to.encoding());
+    return to.end();
 }
 
 std::string as_custom(const message &got, const format_flags &flags) {
@@ -122,6 +203,14 @@ std::string as_line(const message &got, const format_flags &flags) {
     return text;
 }
 
+/// A ROUTER is told the routing id beside the parts, or as the first of them.
+std::vector<std::string> parts_of_object(told_message told, const format_flags &flags) {
+    if (flags.has_id && told.id) {
+        told.parts.insert(told.parts.begin(), octets_of(*told.id));
+    }
+    return std::move(told.parts);
+}
+
 std::vector<std::string> parts_of_words(const std::string &piece, bool is_hex) {
     std::vector<std::string> parts;
     for (size_t i = 0; i < piece.size();) {
@@ -144,18 +233,37 @@ std::vector<std::string> parts_of_words(const std::string &piece, bool is_hex) {
     return parts.empty() ? std::vector<std::string>{""} : parts;
 }
 
+/// Flags that msgpack has no use for are no flags to be passed over.
+void check_format_flags(const format_flags &flags) {
+    const bool writes = flags.kind == format_kind::msgpack;
+    if (writes && !flags.custom.empty()) {
+        throw CLI::ValidationError("--template", "is another form of what is written than msgpack");
+    }
+    if (flags.is_nul_ended && writes && flags.input_kind.value_or(flags.kind) == format_kind::msgpack) {
+        throw CLI::ValidationError("--null", "is not for msgpack, whose messages end by themselves");
+    }
+}
+
 }  // namespace
 
 void add_format_flags(CLI::App &app, format_flags &flags, bool has_output) {
     const std::map<std::string, format_kind> kinds{
-        {"raw", format_kind::raw}, {"line", format_kind::line}, {"quoted", format_kind::quoted},
-        {"hex", format_kind::hex}, {"json", format_kind::json}, {"jsonl", format_kind::json}};
-    app.add_option_function<std::string>(
-           "-f,--format", [&flags, kinds](const std::string &name) { flags.kind = kinds.at(name); },
-           "How messages look: raw, line (the default), quoted, hex, json (or jsonl: a line each)")
-        ->check(CLI::IsMember({"raw", "line", "quoted", "hex", "json", "jsonl"}))
-        ->type_name("NAME");
+        {"raw", format_kind::raw},        {"line", format_kind::line}, {"quoted", format_kind::quoted},
+        {"hex", format_kind::hex},        {"json", format_kind::json}, {"jsonl", format_kind::json},
+        {"msgpack", format_kind::msgpack}};
+    const auto add = [&](const char *names, const char *help, std::function<void(format_kind)> set) {
+        app.add_option_function<std::string>(
+               names, [set, kinds](const std::string &name) { set(kinds.at(name)); }, help)
+            ->check(CLI::IsMember({"raw", "line", "quoted", "hex", "json", "jsonl", "msgpack"}))
+            ->type_name("NAME");
+    };
+    add("-f,--format",
+        "How messages look: raw, line (the default), quoted, hex, json (or jsonl: a line each), msgpack",
+        [&flags](format_kind kind) { flags.kind = kind; });
+    add("--input", "How those look that are sent, of stdin and --message; as --format, unless it is set",
+        [&flags](format_kind kind) { flags.input_kind = kind; });
     app.add_flag("-0,--null", flags.is_nul_ended, "Messages end with a NUL, not with a newline");
+    app.parse_complete_callback([&flags] { check_format_flags(flags); });
     app.add_option("--separator", flags.separator, "Between the parts of a line; a tab, unless it is set")
         ->type_name("TEXT");
     if (has_output) {
@@ -176,7 +284,9 @@ std::string formatted(const message &got, const format_flags &given) {
     if (!flags.custom.empty()) {
         text = as_custom(got, flags);
     } else if (flags.kind == format_kind::json) {
-        text = as_json(got, flags);
+        text = as_object<json_pairs>(got, flags);
+    } else if (flags.kind == format_kind::msgpack) {
+        return as_object<msgpack_pairs>(got, flags);
     } else if (flags.kind == format_kind::raw) {
         text = joined(got.parts, flags.has_id ? 1 : 0, "");
         return flags.is_nul_ended ? text + '\0' : text;
@@ -196,9 +306,11 @@ std::string formatted(const message &got, const format_flags &given) {
 
 std::vector<std::string> parts_of_input(const std::string &piece, const format_flags &flags) {
     std::vector<std::string> parts;
-    switch (flags.kind) {
+    switch (flags.input_kind.value_or(flags.kind)) {
     case format_kind::json:
-        return parts_of_json(piece);
+        return parts_of_object(message_of_json(piece), flags);
+    case format_kind::msgpack:
+        return parts_of_object(message_of_msgpack(piece), flags);
     case format_kind::quoted:
         return parts_of_words(piece, false);
     case format_kind::hex:
@@ -217,6 +329,17 @@ std::vector<std::string> parts_of_input(const std::string &piece, const format_f
         parts[0] = octets_of(parts[0]);
     }
     return parts;
+}
+
+std::vector<std::string> parts_of_argument(const std::string &text, const format_flags &given) {
+    format_flags flags = given;
+    const bool is_object = text.find_first_not_of(" \t") == text.find('{') && text.find('{') != text.npos;
+    const bool is_plain =
+        flags.kind == format_kind::msgpack || (flags.kind == format_kind::json && !is_object);
+    if (is_plain && !flags.input_kind) {
+        flags.input_kind = format_kind::line;
+    }
+    return parts_of_input(text, flags);
 }
 
 output::output(int descriptor) : descriptor_(descriptor), is_terminal_(isatty(descriptor) != 0) {}
@@ -258,6 +381,9 @@ bool input::has_piece() const {
     if (is_whole()) {
         return has_ended_ && !whole_is_taken_;
     }
+    if (kind() == format_kind::msgpack) {
+        return begin_ < octets_.size() && (has_ended_ || size_of_msgpack(rest()));
+    }
     const size_t found = octets_.find(delimiter(), std::max(begin_, searched_));
     searched_ = std::min(found, octets_.size());
     return found != std::string::npos || (has_ended_ && begin_ < octets_.size());
@@ -267,6 +393,11 @@ std::string input::take_piece() {
     if (is_whole()) {
         whole_is_taken_ = true;
         return std::move(octets_);
+    }
+    if (kind() == format_kind::msgpack) {
+        std::string object(rest().substr(0, size_of_msgpack(rest()).value_or(octets_.size())));
+        begin_ += object.size();
+        return object;
     }
     const size_t end = std::min(octets_.find(delimiter(), std::max(begin_, searched_)), octets_.size());
     std::string piece = octets_.substr(begin_, end - begin_);

@@ -1,4 +1,4 @@
-// How messages become octets on stdout, and octets of stdin messages.
+// Makes octets on stdout of messages, and messages of octets on stdin.
 
 #pragma once
 
@@ -8,28 +8,34 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace command {
 
-enum class format_kind { raw, line, quoted, hex, json };
+enum class format_kind { raw, line, quoted, hex, json, msgpack };
 
 struct format_flags {
     format_kind kind = format_kind::line;
-    std::string custom;  // of -F
+    std::optional<format_kind> input_kind;  // of what is sent, where it is not the same
+    std::string custom;                     // of -F
     bool is_nul_ended = false;
-    std::string separator;  // between the parts of a line
-    bool has_id = false;    // the first part is the routing id of a ROUTER
+    std::string separator;   // between the parts of a line
+    bool has_id = false;     // the first part is the routing id of a ROUTER
+    bool has_topic = false;  // the first part is what a SUB goes by
     bool is_for_terminal = false;
 };
 
 void add_format_flags(CLI::App &app, format_flags &flags, bool has_output);
 
-/// What is written for a message, its end included.
+/// The octets that are written for a message, its end included.
 std::string formatted(const message &got, const format_flags &flags);
 
 /// The parts of a piece of the input; throws `failure` where it cannot be understood.
 std::vector<std::string> parts_of_input(const std::string &piece, const format_flags &flags);
+
+/// Those of a message of the command line: beside JSON it may be a plain text.
+std::vector<std::string> parts_of_argument(const std::string &text, const format_flags &flags);
 
 /// Stdout: line by line to a terminal, otherwise by blocks, and what is left when it is asked.
 class output {
@@ -45,7 +51,7 @@ private:
     std::string waiting_;
 };
 
-/// Stdin, cut at newlines, at NULs, or not at all.
+/// Stdin, cut at newlines, at NULs, behind each object of MessagePack, or not at all.
 class input {
 public:
     explicit input(const format_flags &flags, int descriptor = 0) : flags_(flags), descriptor_(descriptor) {}
@@ -59,7 +65,9 @@ public:
     void read_more();
 
 private:
-    bool is_whole() const { return flags_.kind == format_kind::raw && !flags_.is_nul_ended; }
+    format_kind kind() const { return flags_.input_kind.value_or(flags_.kind); }
+    bool is_whole() const { return kind() == format_kind::raw && !flags_.is_nul_ended; }
+    std::string_view rest() const { return std::string_view(octets_).substr(begin_); }
     char delimiter() const { return flags_.is_nul_ended ? '\0' : '\n'; }
 
     const format_flags &flags_;

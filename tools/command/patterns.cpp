@@ -37,7 +37,9 @@ responder responder_of(const pattern_flags &flags) {
             if (!reply) {
                 return std::nullopt;
             }
-            if (format.kind != format_kind::raw && !reply->empty() && reply->back() == '\n') {
+            const format_kind kind = format.input_kind.value_or(format.kind);
+            if (kind != format_kind::raw && kind != format_kind::msgpack && !reply->empty() &&
+                reply->back() == '\n') {
                 reply->pop_back();
             }
             return parts_of_input(*reply, format);
@@ -45,7 +47,8 @@ responder responder_of(const pattern_flags &flags) {
     }
     if (!flags.exchange.messages.empty()) {
         return [&flags, &format, next = size_t{0}](const std::vector<std::string> &, int) mutable {
-            return parts_of_input(flags.exchange.messages[next++ % flags.exchange.messages.size()], format);
+            return parts_of_argument(flags.exchange.messages[next++ % flags.exchange.messages.size()],
+                                     format);
         };
     }
     return {};

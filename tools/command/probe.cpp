@@ -1,13 +1,15 @@
 // zlink probe: step by step to a peer, and where it ends.
 //
-// Flow: over tcp and ipc without keys it is raw_peer that goes, which learns the type of the peer
-// without being handed messages. Where there are keys, or another transport, a socket and its
-// monitor go.
+// Flow: over tcp, ipc and tls without keys it is raw_peer that goes, which learns the type of the
+// peer without being handed messages. Where there are keys, a policy that may add them, or another
+// transport, a socket and its monitor go.
 
 #include "interrupts.hpp"
+#include "plain_stream.hpp"
 #include "raw_peer.hpp"
 #include "subcommands.hpp"
 #include "text.hpp"
+#include "tls_connection.hpp"
 
 #include <fmt/format.h>
 #include <zmq.h>
@@ -17,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 namespace command {
 
@@ -91,7 +94,7 @@ bool hands_out(int type) {
     return std::find(those.begin(), those.end(), type) != those.end();
 }
 
-/// Of the properties that the peer has told; they have the type.
+/// Looks at the properties that the peer has told; they have the type.
 void finish(raw_peer &peer, const std::map<std::string, std::string> &properties) {
     const auto found = properties.find("Socket-Type");
     const auto type = found == properties.end() ? std::nullopt : type_of_name(found->second);
@@ -100,11 +103,22 @@ void finish(raw_peer &peer, const std::map<std::string, std::string> &properties
     }
 }
 
-void probe_raw(const probe_flags &flags, steps &print, clock::time_point deadline) {
-    raw_peer peer(deadline);
-    print.done("connect",
-               print.attempt("connect", status::unreachable, [&] { return peer.connect(flags.endpoint); }));
-    const greeting said = print.attempt("greeting", status::protocol, [&] { return peer.greet(); });
+greeting greeting_of(raw_peer &peer, steps &print) {
+    try {
+        return peer.greet();
+    } catch (const failure &error) {
+        if (error.code() == status::refused) {
+            print.failed("tls", error);  // by then it was done on this side
+        }
+        print.failed("greeting",
+                     error.code() == status::timed_out ? failure(status::protocol, error.what()) : error);
+    }
+}
+
+/// Goes on where there is a connection.
+void probe_raw(const probe_flags &flags, steps &print, peer_stream &connected, clock::time_point deadline) {
+    raw_peer peer(connected, deadline);
+    const greeting said = greeting_of(peer, print);
     if (said.major < 3) {
         print.done("greeting", "ZMTP 2.0 or older, which tells no more");
         return;
@@ -116,6 +130,7 @@ void probe_raw(const probe_flags &flags, steps &print, clock::time_point deadlin
                      failure(status::refused, "the peer asks for " + escaped(said.mechanism) +
                                                   ", and neither keys nor a password were given"));
     }
+    print.done("mechanism", "NULL, which asks for nothing");
     const auto properties = print.attempt("ready", status::protocol, [&] {
         auto read = peer.read_ready();
         if (!flags.wants_data) {
@@ -142,6 +157,21 @@ void probe_raw(const probe_flags &flags, steps &print, clock::time_point deadlin
         print.done("data", fmt::format("{} octets in {} part{}: {}", size, parts, parts == 1 ? "" : "s",
                                        shown(first)));
     }
+}
+
+void probe_plain(const probe_flags &flags, steps &print, clock::time_point deadline) {
+    plain_stream connected;
+    print.done("connect", print.attempt("connect", status::unreachable,
+                                        [&] { return connected.connect(flags.endpoint, deadline); }));
+    probe_raw(flags, print, connected, deadline);
+}
+
+void probe_tls(const probe_flags &flags, steps &print, tls_connection &connected,
+               clock::time_point deadline) {
+    print.done("connect", print.attempt("connect", status::unreachable,
+                                        [&] { return connected.connect(flags.endpoint, deadline); }));
+    print.done("tls", print.attempt("tls", status::refused, [&] { return connected.shake_hands(deadline); }));
+    probe_raw(flags, print, connected, deadline);
 }
 
 /// The type that words such as "the peer is a PUB, which does not talk to a PAIR" name.
@@ -213,6 +243,7 @@ private:
             }
             has_connected_ = true;
         } else if (event.number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            tell_how_it_is_secured();
             print_.done("ready",
                         flags_.type.empty() ? "Socket-Type PAIR" : "a peer that fits a " + flags_.type);
             is_ready_ = true;
@@ -225,6 +256,25 @@ private:
         } else if (const auto meaning = meaning_of(event)) {
             const bool is_handshake = *meaning != status::unreachable;
             print_.failed(is_handshake ? "handshake" : "connect", failure(*meaning, hinted(event)));
+        }
+    }
+
+    /// The steps that a monitor tells of when they are all done.
+    void tell_how_it_is_secured() {
+        std::string version, mechanism;
+        auto both = std::tie(version, mechanism);
+        zlink_peers(
+            socket_.handle(),
+            [](void *into, const zlink_peer_t *peer, size_t) {
+                *static_cast<decltype(both) *>(into) = std::tuple(peer->tls_version, peer->mechanism);
+                return 0;
+            },
+            &both);
+        if (!version.empty()) {
+            print_.done("tls", version);
+        }
+        if (!mechanism.empty()) {
+            print_.done("mechanism", mechanism);
         }
     }
 
@@ -251,12 +301,19 @@ status probe(const probe_flags &flags) {
     steps print;
     const security_flags &security = flags.connection.security;
     const bool is_secured = !security.curve_server_key.empty() || !security.username.empty();
-    const bool is_plain = flags.endpoint.rfind("tcp://", 0) == 0 || flags.endpoint.rfind("ipc://", 0) == 0;
-    if (!is_plain || is_secured) {
-        return socket_probe(flags, print, deadline).run();
+    const auto is_of = [&flags](const char *scheme) { return flags.endpoint.rfind(scheme, 0) == 0; };
+    if (!is_secured && (is_of("tcp://") || is_of("ipc://"))) {
+        probe_plain(flags, print, deadline);
+        return status::done;
     }
-    probe_raw(flags, print, deadline);
-    return status::done;
+    if (!is_secured && is_of("tls://") && zlink_policy_in_force() == 0) {
+        tls_connection connected(flags.connection);
+        if (!connected.wants_mechanism()) {
+            probe_tls(flags, print, connected, deadline);
+            return status::done;
+        }
+    }
+    return socket_probe(flags, print, deadline).run();
 }
 
 }  // namespace

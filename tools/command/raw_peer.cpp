@@ -1,21 +1,13 @@
 #include "raw_peer.hpp"
 
-#include "socket_address.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace command {
 
@@ -52,109 +44,14 @@ std::string frame_of(unsigned char flags, const std::string &body) {
 
 }  // namespace
 
-raw_peer::~raw_peer() {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
-    }
-}
-
-void raw_peer::wait_for(short events, const char *what) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - clock::now()).count();
-    pollfd one{descriptor_, events, 0};
-    const int found = poll(&one, 1, static_cast<int>(std::clamp<long long>(left, 0, 1000000000)));
-    if (found == 0) {
-        throw failure(status::timed_out, fmt::format("{} in time", what));
-    }
-    if (found < 0) {
-        throw failure(errno == EINTR ? status::interrupted : status::other, std::strerror(errno));
-    }
-}
-
-void raw_peer::connect_to(const void *address, unsigned length) {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
-    }
-    const auto *to = static_cast<const sockaddr *>(address);
-    descriptor_ = ::socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int error = descriptor_ < 0 || ::connect(descriptor_, to, length) != 0 ? errno : 0;
-    if (error == EINPROGRESS) {
-        wait_for(POLLOUT, "no connection");
-        socklen_t size = sizeof error;
-        getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
-    }
-    if (error != 0) {
-        throw failure(status::unreachable, std::strerror(error));
-    }
-}
-
-std::string raw_peer::connect(const std::string &endpoint) {
-    if (endpoint.rfind("ipc://", 0) == 0) {
-        const std::string path = endpoint.substr(6);
-        const socket_address address = ipc_address(path);
-        connect_to(&address.octets, address.size);
-        return path;
-    }
-    std::string host = endpoint.substr(6);
-    host = host.substr(host.find(';') + 1);  // a source is for sockets
-    const size_t colon = host.rfind(':');
-    if (colon == std::string::npos || colon == 0) {
-        throw failure(status::usage, endpoint + " has no host and port");
-    }
-    const std::string port = host.substr(colon + 1);
-    host = host.substr(0, colon);
-    if (host.front() == '[' && host.back() == ']') {
-        host = host.substr(1, host.size() - 2);
-    }
-    addrinfo wanted{}, *found = nullptr;
-    wanted.ai_socktype = SOCK_STREAM;
-    if (const int error = getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); error != 0) {
-        throw failure(status::unreachable,
-                      fmt::format("cannot find the address of {}: {}", host, gai_strerror(error)));
-    }
-    failure last(status::unreachable, "no address");
-    for (const addrinfo *each = found; each; each = each->ai_next) {
-        try {
-            connect_to(each->ai_addr, each->ai_addrlen);
-            std::array<char, NI_MAXHOST> name{};
-            getnameinfo(each->ai_addr, each->ai_addrlen, name.data(), name.size(), nullptr, 0,
-                        NI_NUMERICHOST);
-            freeaddrinfo(found);
-            return fmt::format("{} port {}", name.data(), port);
-        } catch (const failure &error) {
-            last = failure(status::unreachable, error.what());
-        }
-    }
-    freeaddrinfo(found);
-    throw last;
-}
-
-void raw_peer::write(const std::string &octets) {
-    size_t written = 0;
-    while (written < octets.size()) {
-        wait_for(POLLOUT, "the peer does not read");
-        const ssize_t count =
-            send(descriptor_, octets.data() + written, octets.size() - written, MSG_NOSIGNAL);
-        if (count < 0 && errno != EAGAIN && errno != EINTR) {
-            throw failure(status::peer_gone, fmt::format("the peer has gone: {}", std::strerror(errno)));
-        }
-        written += count > 0 ? static_cast<size_t>(count) : 0;
-    }
-}
-
 std::string raw_peer::read(size_t count) {
     std::string octets;
-    std::array<char, 65536> buffer;
     while (octets.size() < count) {
-        wait_for(POLLIN, "the peer says nothing");
-        const ssize_t got =
-            recv(descriptor_, buffer.data(), std::min(buffer.size(), count - octets.size()), 0);
-        if (got == 0) {
+        const std::string more = stream_.read_some(count - octets.size(), deadline_);
+        if (more.empty()) {
             throw failure(status::peer_gone, "the peer has closed the connection");
         }
-        if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            throw failure(status::peer_gone, fmt::format("the peer has gone: {}", std::strerror(errno)));
-        }
-        octets.append(buffer.data(), got > 0 ? static_cast<size_t>(got) : 0);
+        octets += more;
     }
     return octets;
 }
@@ -177,6 +74,7 @@ greeting raw_peer::greet() {
         return said;
     }
     said.minor = static_cast<unsigned char>(read(1)[0]);
+    answers_pings_ = said.major > 3 || said.minor > 0;
     const std::string mechanism = read(20);
     said.mechanism = mechanism.substr(0, mechanism.find('\0'));
     said.is_server = read(1)[0] != 0;
@@ -232,9 +130,11 @@ void raw_peer::send_ready(const std::string &type) {
 }
 
 void raw_peer::finish(const std::string &type) {
+    constexpr std::chrono::seconds patience(1);
+    deadline_ = std::min(deadline_, clock::now() + patience);
     try {
         send_ready(type);
-        wait_until_closed();
+        stream_.end_writing() ? wait_until_closed() : wait_for_pong();
     } catch (const failure &) {
         // It has told all that was asked for, and may go as it likes.
     }
@@ -242,11 +142,20 @@ void raw_peer::finish(const std::string &type) {
 
 /// Closing while octets of the peer are unread would reset the connection, and take READY along.
 void raw_peer::wait_until_closed() {
-    constexpr std::chrono::seconds patience(1);
-    deadline_ = std::min(deadline_, clock::now() + patience);
-    shutdown(descriptor_, SHUT_WR);
     for (;;) {
         read(1);
+    }
+}
+
+/// A peer that answers has read READY before.
+void raw_peer::wait_for_pong() {
+    using namespace std::string_literals;
+    if (!answers_pings_) {
+        return;
+    }
+    write(frame_of(flag_command, "\4PING\0\0"s));
+    for (frame got; !got.is_command || got.body.rfind("\4PONG", 0) != 0;) {
+        got = read_frame();
     }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "failure.hpp"
+#include "peer_stream.hpp"
 
 #include <chrono>
 #include <map>
@@ -25,13 +26,8 @@ class raw_peer {
 public:
     using clock = std::chrono::steady_clock;
 
-    explicit raw_peer(clock::time_point deadline) : deadline_(deadline) {}
-    ~raw_peer();
-    raw_peer(const raw_peer &) = delete;
-    raw_peer &operator=(const raw_peer &) = delete;
+    raw_peer(peer_stream &connected, clock::time_point deadline) : stream_(connected), deadline_(deadline) {}
 
-    /// Connects to "tcp://host:port" or "ipc://path"; what it is connected to.
-    std::string connect(const std::string &endpoint);
     greeting greet();
     /// The properties of the peer's READY, such as "Socket-Type".
     std::map<std::string, std::string> read_ready();
@@ -44,19 +40,19 @@ public:
 
 private:
     struct frame {
-        bool is_command;
-        bool has_more;
+        bool is_command = false;
+        bool has_more = false;
         std::string body;
     };
     frame read_frame();
     std::string read(size_t count);
-    void write(const std::string &octets);
-    void wait_for(short events, const char *what);
+    void write(const std::string &octets) { stream_.write(octets, deadline_); }
     void wait_until_closed();
-    void connect_to(const void *address, unsigned length);
+    void wait_for_pong();
 
+    peer_stream &stream_;
     clock::time_point deadline_;
-    int descriptor_ = -1;
+    bool answers_pings_ = false;
 };
 
 }  // namespace command

@@ -130,10 +130,15 @@ void add_run(CLI::App &root, action &chosen) {
                     "File that rules what its sockets bind and connect to (ZLINK_POLICY)")
         ->check(not_empty("--policy"))
         ->type_name("FILE");
-    app->add_option("--log", flags->log,
-                    "What the library writes on stderr: error, warn, info or debug (ZLINK_LOG)")
-        ->check(CLI::IsMember({"error", "warn", "info", "debug"}))
-        ->type_name("LEVEL");
+    CLI::Option *log =
+        app->add_option("--log", flags->log,
+                        "What the library writes on stderr: error, warn, info or debug (ZLINK_LOG)")
+            ->check(CLI::IsMember({"error", "warn", "info", "debug"}))
+            ->type_name("LEVEL");
+    app->add_flag_callback(
+           "--trace", [flags] { flags->log = "debug"; },
+           "Tell on stderr each step of each connection: --log debug")
+        ->excludes(log);
     app->add_option("--metrics", flags->metrics,
                     "Where it tells what its sockets do, for zlink top: tcp://HOST:PORT, unix:PATH or "
                     "file:PATH (ZLINK_METRICS)")

@@ -1,7 +1,5 @@
 #include "socket_address.hpp"
 
-#include <sys/un.h>
-
 #include <cstddef>
 #include <cstring>
 
@@ -9,7 +7,7 @@ namespace command {
 
 socket_address ipc_address(const std::string &path) {
     socket_address made;
-    sockaddr_un address{};
+    sockaddr_un &address = made.path;
     if (path.empty() || path.size() >= sizeof address.sun_path) {
         throw failure(status::usage, "this is no path of a socket: " + path);
     }
@@ -20,7 +18,6 @@ socket_address ipc_address(const std::string &path) {
         address.sun_path[0] = '\0';
     }
     made.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + (is_abstract ? 0 : 1));
-    std::memcpy(&made.octets, &address, sizeof address);
     return made;
 }
 

@@ -4,14 +4,23 @@
 
 #include "failure.hpp"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <string>
 
 namespace command {
 
 struct socket_address {
-    sockaddr_storage octets{};
+    /// Which of them it is, `any` says by its family.
+    union {
+        sockaddr_storage octets{};
+        sockaddr any;
+        sockaddr_in v4;
+        sockaddr_in6 v6;
+        sockaddr_un path;
+    };
     socklen_t size = 0;
 };
 

@@ -4,8 +4,8 @@
 
 #include "sockets.hpp"
 
+#include <span>
 #include <string>
-#include <vector>
 
 namespace command {
 
@@ -17,7 +17,7 @@ struct socket_option {
     option_kind kind;
 };
 
-const std::vector<socket_option> &socket_options();
+std::span<const socket_option> socket_options();
 
 /// Sets what NAME=VALUE says: "sndhwm=5", "ZMQ_LINGER=0", "ipv6=on", "routing-id=0x00ff".
 void set_option(socket &of, const std::string &assignment);

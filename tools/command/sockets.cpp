@@ -21,8 +21,8 @@ constexpr std::array<const char *, 12> type_names{"pair",   "pub",  "sub",  "req
     throw failure(status::other, fmt::format("{}: {}", what, zmq_strerror(zmq_errno())));
 }
 
-/// Of an endpoint that cannot be used: the error says whether its text, this machine or a policy is
-/// to blame.
+/// Tells of an endpoint that cannot be used: the error says whether its text, this machine or a
+/// policy is to blame.
 [[noreturn]] void fail_at(const char *what, const std::string &endpoint) {
     const int error = zmq_errno();
     status code = status::unreachable;

@@ -16,7 +16,8 @@ struct message {
     std::vector<std::string> parts;
     std::string peer_address;
     std::string peer_type;
-    int descriptor = -1;  // of the connection that it came by
+    int descriptor = -1;   // of the connection that it came by
+    std::string endpoint;  // bound or connected to, that it came by; "" where that is not known
 };
 
 class context {
@@ -81,7 +82,7 @@ struct watch_event {
     int reason_errno = 0;
 };
 
-/// What happens to the connections of a socket, each with its reason.
+/// Tells what happens to the connections of a socket, each with its reason.
 class watch {
 public:
     watch(context &owner, socket &watched);
@@ -97,8 +98,8 @@ private:
     int reason_errno_ = 0;
 };
 
-/// What an event means for the end of the command: refused, protocol or unreachable; none where it
-/// is no fault.
+/// Says what an event means for the end of the command: refused, protocol or unreachable; none
+/// where it is no fault.
 std::optional<status> meaning_of(const watch_event &event);
 
 /// Whether another attempt could end otherwise.

@@ -1,6 +1,7 @@
-// zlink stats: the numbers of a process, once.
+// zlink stats: the numbers of a process, once, or for others who ask over HTTP.
 
 #include "numbers_source.hpp"
+#include "stats_exporter.hpp"
 #include "subcommands.hpp"
 
 #include <fmt/format.h>
@@ -15,9 +16,10 @@ struct stats_flags {
     std::string target;
     std::string format = "text";
     bool is_about_peers = false;
+    std::string listening;
 };
 
-/// Where the name of a number stands in a line.
+/// Whether this is a label in a line, and not the name of a number.
 bool is_label(const std::string &name) { return name == "context" || name == "socket" || name == "type"; }
 
 /// One line for each number that is not 0.
@@ -68,18 +70,30 @@ void add_stats(CLI::App &root, action &chosen) {
         ->required()
         ->check(not_empty("PROCESS"))
         ->type_name("");
-    app->add_option("-f,--format", flags->format,
-                    "text (what is not 0), json, prometheus or openmetrics; a file has the first two")
-        ->check(CLI::IsMember({"text", "json", "prometheus", "openmetrics"}))
-        ->type_name("FORMAT");
-    app->add_flag("--peers", flags->is_about_peers, "Of each peer, as text or json");
+    CLI::Option *const format =
+        app->add_option("-f,--format", flags->format,
+                        "text (what is not 0), json, prometheus or openmetrics, which a file has not")
+            ->check(CLI::IsMember({"text", "json", "prometheus", "openmetrics"}))
+            ->type_name("FORMAT");
+    CLI::Option *const peers =
+        app->add_flag("--peers", flags->is_about_peers, "Of each peer, as text or json");
+    app->add_option("--listen", flags->listening,
+                    "Answer Prometheus for the process, at http://ADDRESS/metrics, until it is ended: :9464, "
+                    "or as ZLINK_METRICS=tcp:// has it; other machines need ZLINK_METRICS_ANY=1")
+        ->check(not_empty("--listen"))
+        ->excludes(format)
+        ->excludes(peers)
+        ->type_name("ADDRESS");
     app->footer("Exit status: 0; 4 where the process tells nothing; 5 where it does not tell this; 6 where "
                 "something else answers.");
     app->callback([flags, &chosen] {
         if (flags->is_about_peers && (flags->format == "prometheus" || flags->format == "openmetrics")) {
             throw CLI::ValidationError("--peers", "is told as text or json");
         }
-        chosen = [flags] { return print_stats(*flags); };
+        chosen = [flags] {
+            return flags->listening.empty() ? print_stats(*flags)
+                                            : export_numbers(flags->target, flags->listening);
+        };
     });
 }
 

@@ -32,7 +32,7 @@ bool is_c1(std::string_view octets, size_t at) {
            static_cast<unsigned char>(octets[at + 1]) < 0xa0;
 }
 
-/// How many octets the character of UTF-8 has that begins here; 0 where none does.
+/// The number of octets of the character of UTF-8 that begins here; 0 where none does.
 size_t length_of_character(std::string_view octets, size_t at) {
     const auto first = static_cast<unsigned char>(octets[at]);
     if (first < 0x80) {
@@ -104,7 +104,7 @@ public:
         }
     }
 
-    std::string string() {
+    std::string text() {
         expect('"');
         std::string read;
         while (at_ < text_.size() && text_[at_] != '"') {
@@ -119,14 +119,14 @@ public:
         return read;
     }
 
-    std::vector<std::string> strings() {
+    std::vector<std::string> texts() {
         std::vector<std::string> read;
         expect('[');
         if (take(']')) {
             return read;
         }
         do {
-            read.push_back(string());
+            read.push_back(text());
         } while (take(','));
         expect(']');
         return read;
@@ -139,14 +139,14 @@ public:
             fail();
         }
         if (text_[at_] == '"') {
-            string();
+            text();
         } else if (const char opening = text_[at_]; opening == '{' || opening == '[') {
             ++at_;
             const char closing = opening == '{' ? '}' : ']';
             if (!take(closing)) {
                 do {
                     if (opening == '{') {
-                        string();
+                        text();
                         expect(':');
                     }
                     skip(depth + 1);
@@ -166,7 +166,7 @@ public:
             return read;
         }
         do {
-            const std::string key = string();
+            const std::string key = text();
             expect(':');
             if (depth < 2 && take('[')) {
                 read.lists[key] = objects(depth + 1);
@@ -174,7 +174,7 @@ public:
             }
             const size_t begin = at_;
             if (is_next('"')) {
-                read.values[key] = string();
+                read.values[key] = text();
             } else {
                 skip();
                 read.values[key] = std::string(text_.substr(begin, at_ - begin));
@@ -432,34 +432,32 @@ std::string json_string(std::string_view utf8) {
     return text + '"';
 }
 
-std::vector<std::string> parts_of_json(std::string_view line) {
+bool decode_parts(told_message &of, std::string_view encoding) {
+    if (encoding == "base64") {
+        for (std::string &part : of.parts) {
+            part = from_base64(part);
+        }
+    }
+    return !of.parts.empty();
+}
+
+told_message message_of_json(std::string_view line) {
     json_reader reader(line);
-    std::vector<std::string> parts;
+    told_message found;
     std::string encoding;
     reader.expect('{');
     if (!reader.take('}')) {
         do {
-            const std::string key = reader.string();
+            const std::string key = reader.text();
             reader.expect(':');
-            if (key == "parts") {
-                parts = reader.strings();
-            } else if (key == "enc") {
-                encoding = reader.string();
-            } else {
-                reader.skip();
-            }
+            take_value(reader, key, found, encoding);
         } while (reader.take(','));
         reader.expect('}');
     }
-    if (parts.empty()) {
+    if (!decode_parts(found, encoding)) {
         json_reader::fail();
     }
-    if (encoding == "base64") {
-        for (std::string &part : parts) {
-            part = from_base64(part);
-        }
-    }
-    return parts;
+    return found;
 }
 
 std::string json_object::text(const std::string &name) const {

@@ -56,8 +56,8 @@ struct identity {
     certificate_ptr certificate;
 };
 
-/// What tells an authority from others in messages: whom it was made for, and when. It may have 64
-/// characters.
+/// The name that tells an authority from others in messages: whom it was made for, and when. It may
+/// have 64 characters.
 std::string name_of_authority(const std::string &first) {
     return fmt::format("authority of {:.25} made {:%Y-%m-%dT%H:%M:%SZ}", first,
                        fmt::gmtime(std::time(nullptr)));

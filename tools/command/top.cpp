@@ -167,7 +167,7 @@ private:
         to_.write("\n");
     }
 
-    /// What was seen last stays on the terminal.
+    /// The table that was seen last stays on the terminal.
     status end(bool has_shown) {
         if (screen_) {
             screen_.reset();

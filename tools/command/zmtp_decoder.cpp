@@ -11,7 +11,7 @@ namespace command {
 
 namespace {
 
-constexpr size_t most_kept = 1024;  // octets of a command
+constexpr size_t most_octets_kept = 1024;  // octets of a command
 constexpr size_t greeting3_rest = 53;
 
 std::uint64_t number_of(std::string_view octets) {
@@ -50,8 +50,8 @@ void zmtp_decoder::feed(std::string_view octets) {
         }
         if (step_ == step::body) {
             const size_t count = std::min<std::uint64_t>(left_, octets.size());
-            const size_t room =
-                std::max(most_kept, shown_) - std::min(held_.size(), std::max(most_kept, shown_));
+            const size_t room = std::max(most_octets_kept, shown_) -
+                                std::min(held_.size(), std::max(most_octets_kept, shown_));
             held_.append(octets.substr(0, std::min(count, has_gap_ ? 0 : room)));
             octets.remove_prefix(count);
             left_ -= count;
