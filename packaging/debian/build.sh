@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the Debian packages of the sources as they lie here into build/package, and has lintian look at them.
+# Builds the Debian packages of the files that git knows, as they lie here, into build/package, and has lintian look at them.
 #
 # The maintainer that the packages name is whoever builds them: DEBFULLNAME and DEBEMAIL, or else who made the last commit.
 # Usage: build.sh [JOBS]
@@ -11,21 +11,11 @@ version=$(packaging/version.sh)
 place=build/package
 tree=$place/zlink-$version
 
-# What git knows, where there is git; a release tarball has nothing else.
-files() {
-    if [ -e .git ]; then
-        git -c safe.directory="$PWD" ls-files --cached --others --exclude-standard -z
-    else
-        find . -path ./build -prune -o -type f -print0
-    fi
-}
-
 of_last_commit() { git -c safe.directory="$PWD" log -1 --format="$1" 2> /dev/null || true; }
 
 rm -rf "$place"
-mkdir -p "$tree"
-files | tar -c --null --ignore-failed-read -T - | tar -x -C "$tree" # a file that was deleted is in git's list still
-cp -a packaging/debian "$tree/debian"
+packaging/tree.sh "$tree"
+cp -a "$tree/packaging/debian" "$tree/debian"
 rm "$tree/debian/build.sh"
 
 name=${DEBFULLNAME:-$(of_last_commit %an)}
@@ -43,7 +33,7 @@ zlink ($version-1) unstable; urgency=medium
 END
 
 (cd "$tree" && DEB_BUILD_OPTIONS="nocheck parallel=$jobs ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -b -us -uc)
-# Who builds for himself need not have an address.
-lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact --fail-on error "$place"/*.changes
+# Who builds for himself need not have an address, and Ubuntu knows no distribution "unstable".
+lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact,bad-distribution-in-changes-file --fail-on error "$place"/*.changes
 rm -rf "$tree"
 ls -l "$place"

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Makes a wheel of zlinkmq from a library that brings all it needs (ZLINK_BUNDLED). It needs no network, and the same input makes the same octets.
+"""Makes a wheel of zlinkmq from a library and a command that bring all they need (ZLINK_BUNDLED). It needs no network, and the same input makes
+the same octets.
 
-Usage: build_wheel.py LIBRARY OUTPUT_DIRECTORY
+Usage: build_wheel.py LIBRARY COMMAND OUTPUT_DIRECTORY
 
-The tag follows from the library: its processor, and the C library that it asks for.
+The tag follows from these two: their processor, and the C library that they ask for.
 """
 
 import base64
 import hashlib
 import pathlib
 import re
+import stat
 import subprocess
 import sys
 import zipfile
@@ -31,18 +33,28 @@ def output_of(*command):
     return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
 
 
-def tag_of(library):
-    """Where the library runs: manylinux_2_28_x86_64, for example."""
-    processor = PROCESSORS[re.search(r"Machine:\s*(.*)", output_of("readelf", "-h", library)).group(1)]
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-dW", library))
+def needs_of(path):
+    """Where a library or a program runs: its processor, and the GLIBC that it asks for. None is musl."""
+    processor = PROCESSORS[re.search(r"Machine:\s*(.*)", output_of("readelf", "-h", path)).group(1)]
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-dW", path))
     foreign = [name for name in needed if not re.fullmatch(OF_THE_SYSTEM, name)]
     if foreign:
-        sys.exit(f"{library} needs {', '.join(foreign)}: build it with ZLINK_BUNDLED")
+        sys.exit(f"{path} needs {', '.join(foreign)}: build it with ZLINK_BUNDLED")
     if not any(name.startswith("libc.so.") for name in needed):
-        return f"{MUSL}_{processor}"
-    asked = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", output_of("readelf", "-VW", library))
-    newest = max([OLDEST_GLIBC, *((int(major), int(minor)) for major, minor in asked)])
-    return f"manylinux_{newest[0]}_{newest[1]}_{processor}"
+        return processor, None
+    asked = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", output_of("readelf", "-VW", path))
+    return processor, max([OLDEST_GLIBC, *((int(major), int(minor)) for major, minor in asked)])
+
+
+def tag_of(*paths):
+    """Where all of them run: manylinux_2_28_x86_64, for example."""
+    processors, versions = zip(*map(needs_of, paths))
+    if len(set(processors)) != 1 or len({version is None for version in versions}) != 1:
+        sys.exit(f"{' and '.join(map(str, paths))} are for different systems")
+    if versions[0] is None:
+        return f"{MUSL}_{processors[0]}"
+    newest = max(versions)
+    return f"manylinux_{newest[0]}_{newest[1]}_{processors[0]}"
 
 
 def version_of_project():
@@ -61,7 +73,7 @@ def options_of(header):
     return options
 
 
-def files_of_wheel(library, tag):
+def files_of_wheel(library, command, tag):
     """What is in it, by name: the package, and what pip reads."""
     version = version_of_project()
     info = f"{NAME}-{version}.dist-info"
@@ -71,6 +83,7 @@ def files_of_wheel(library, tag):
     files[f"{NAME}/_built.py"] = (
         f'"""Made with the wheel."""\n\nVERSION = "{version}"\nOPTIONS = {options_of(header)!r}\n'.encode())
     files[f"{NAME}/libzmq.so.5"] = pathlib.Path(library).read_bytes()
+    files[f"{NAME}/zlink"] = pathlib.Path(command).read_bytes()
     for path in sorted((ROOT / "include").glob("*.h")):
         files[f"{NAME}/include/{path.name}"] = path.read_bytes()
     for path in (ROOT / "LICENSE", HERE / "BUNDLED-LICENSES.txt"):
@@ -80,6 +93,7 @@ def files_of_wheel(library, tag):
         "License: MPL-2.0\nRequires-Python: >=3.9\nLicense-File: LICENSE\nLicense-File: BUNDLED-LICENSES.txt\n"
         "Description-Content-Type: text/markdown\n\n".encode() + (HERE / "README.md").read_bytes())
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n".encode()
+    files[f"{info}/entry_points.txt"] = f"[console_scripts]\nzlink = {NAME}._command:main\n".encode()
     rows = [f"{name},sha256={digest(octets)},{len(octets)}" for name, octets in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
     return f"{NAME}-{version}-py3-none-{tag}.whl", files
@@ -89,15 +103,16 @@ def digest(octets):
     return base64.urlsafe_b64encode(hashlib.sha256(octets).digest()).rstrip(b"=").decode()
 
 
-def main(library, directory):
-    name, files = files_of_wheel(library, tag_of(library))
+def main(library, command, directory):
+    name, files = files_of_wheel(library, command, tag_of(library, command))
     place = pathlib.Path(directory)
     place.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(place / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, octets in files.items():
             entry = zipfile.ZipInfo(path, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if ".so" in path else 0o644) << 16
+            # pip heeds it where it says that it is of a file.
+            entry.external_attr = (stat.S_IFREG | (0o755 if octets.startswith(b"\x7fELF") else 0o644)) << 16
             wheel.writestr(entry, octets)
     print(place / name)
 

@@ -18,7 +18,7 @@ OPENSSL = ["--openssldir=/etc/ssl", "--libdir=lib", "no-shared", "no-module", "n
 LIBSODIUM = ["--disable-shared", "--with-pic", "--quiet"]
 # Its configure would link a program for each, and zig makes what belongs to every program anew for each. They are known to zig.
 KNOWN = [f"ax_cv_check_cflags___m{name}=yes" for name in "mmx sse2 sse3 ssse3 sse4_1 avx avx2 avx512f aes pclmul rdrnd".split()]
-HEADERS = ("boost", "toml++")  # no others of the system are for musl
+HEADERS = ("boost", "toml++", "CLI", "fmt")  # no others of the system are for musl
 
 
 def run(*command, **more):
@@ -100,7 +100,7 @@ def main(zig, processor, directory, jobs):
         f"set(CMAKE_AR {root}/bin/ar)\nset(CMAKE_RANLIB {root}/bin/ranlib)\n"
         "set(CMAKE_LINKER /usr/bin/ld)\n"
         f"set(OPENSSL_ROOT_DIR {root})\nset(OPENSSL_USE_STATIC_LIBS ON)\nset(ENV{{PKG_CONFIG_LIBDIR}} {root}/lib/pkgconfig)\n"
-        f"set(Boost_INCLUDE_DIR {headers})\nset(TOMLPLUSPLUS_INCLUDE_DIR {headers})\n", encoding="utf-8")
+        f"set(Boost_INCLUDE_DIR {headers})\nset(TOMLPLUSPLUS_INCLUDE_DIR {headers})\nset(ZLINK_COMMAND_HEADERS {headers})\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

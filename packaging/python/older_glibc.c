@@ -51,6 +51,11 @@ int fstat(int descriptor, struct stat *result) {
     return __fxstat(layout_of_stat, descriptor, result);
 }
 
+/* The C++ library's name of it. With addresses of 64 bits the two are the same. */
+int fstat64(int descriptor, struct stat64 *result) {
+    return __fxstat(layout_of_stat, descriptor, (struct stat *)result);
+}
+
 int fstatat(int folder, const char *path, struct stat *result, int flags) {
     return __fxstatat(layout_of_stat, folder, path, result, flags);
 }

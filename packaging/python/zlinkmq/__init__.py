@@ -6,13 +6,14 @@ Which library is used, and why:         python -m zlinkmq doctor
 Options that pyzmq has no names for:    zlinkmq.set_options(socket, tls_cert="server.pem", tls_key="server.key")
 """
 
-from ._library import NotActive, __version__, activate, get_include, get_library, is_active, policy_is_in_force
+from ._library import NotActive, __version__, activate, get_command, get_include, get_library, is_active, policy_is_in_force
 from ._sockets import get_option, option_names, set_options
 
 __all__ = [
     "NotActive",
     "__version__",
     "activate",
+    "get_command",
     "get_include",
     "get_library",
     "get_option",

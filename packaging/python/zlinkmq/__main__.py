@@ -1,4 +1,4 @@
-"""python -m zlinkmq run | doctor | library | include"""
+"""python -m zlinkmq run | doctor | library | command | include"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from . import _doctor, _program
-from ._library import __version__, get_include, get_library, preload, set_rules
+from ._library import __version__, get_command, get_include, get_library, preload, set_rules
 
 REFUSED = 5
 
@@ -44,6 +44,7 @@ def main(arguments: list[str]) -> int:
     commands.add_parser("doctor", help="tell which libzmq this interpreter uses, and why; 0 if it is zlink").add_argument(
         "pid", nargs="?", type=int, help="of a process that runs already")
     commands.add_parser("library", help="print the path of the library")
+    commands.add_parser("command", help="print the path of the command zlink")
     commands.add_parser("include", help="print the folder of zmq.h")
     asked = parser.parse_args(arguments)
     if asked.command == "run":
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
         return run(program, asked.policy, asked.log)
     if asked.command == "doctor":
         return _doctor.of_process(asked.pid) if asked.pid else _doctor.of_interpreter()
-    print(get_library() if asked.command == "library" else get_include())
+    print({"library": get_library, "command": get_command, "include": get_include}[asked.command]())
     return 0
 
 

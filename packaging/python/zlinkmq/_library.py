@@ -27,6 +27,11 @@ def get_library() -> str:
     return str(_HERE / "libzmq.so.5")
 
 
+def get_command() -> str:
+    """The path of the command zlink, for those who start it without an interpreter in front."""
+    return str(_HERE / "zlink")
+
+
 def get_include() -> str:
     """The folder of zmq.h, for those who compile against the library."""
     return str(_HERE / "include")
