@@ -27,12 +27,14 @@ PLANTED = """\
 /* ---- Things ------------------------------- */
 
 /* Socket options. */
-#define ZMQ_OLD 7 /* int ms, default -1 (SUB 0), at once: so long */
+#define ZMQ_OLD 7 /* int ms, default -1 (SUB 0), at once:
+                     so long */
 #define ZMQ_NEW 0x5AFF /* string, set only, default none, later: a name; since 1.2.0 */
 #define ZMQ_NONE 9 /* not built: EINVAL */
 
 /* Kinds of things. */
-#define ZMQ_ROUND 1 /* as a ball */
+#define ZMQ_ROUND 1 /* as a
+                       ball */
 #define ZMQ_FLAT 2
 
 /* A thing. */

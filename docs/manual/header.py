@@ -7,6 +7,7 @@ The form of the header that this relies on, and complains of where it is not kep
                    returns, errors, blocks, threads, note. Further lines of a field are indented
     a row          is a #define whose comment begins with a type: an option
     constants      are other #defines one below the other, with a comment of their own above them
+    both           may have a comment of several lines, none of which begins with a star
 """
 
 import re
@@ -56,7 +57,7 @@ class Functions:
 class Constants:
     comment: Comment
     names: list
-    lines: list
+    lines: list  # one for each name; a comment may go on in further ones
     section: str
     place: int  # how many groups of functions stand above it
 
@@ -246,8 +247,12 @@ class Reader:
     def take_constants(self):
         defines = []
         while self.lines[self.at].startswith("#define"):
-            defines.append((self.lines[self.at], DEFINE.match(self.lines[self.at])))
+            line = self.lines[self.at]
             self.at += 1
+            while line.count("/*") > line.count("*/"):
+                line += "\n" + self.lines[self.at]
+                self.at += 1
+            defines.append((line, DEFINE.match(re.sub(r"\s*\n\s*", " ", line))))
         constants = []
         for line, found in defines:
             name, arguments, value, remark = found.groups()

@@ -107,7 +107,7 @@ def synopsis(group, structures, constants):
     lines += [".Fd #define %s" % each for each in group.conditions if each.startswith("ZMQ_")]
     lines += [".In zmq.h"]
     for each in constants:
-        lines += [".Bd -literal", *(roff(line) for line in each.lines), ".Ed"]
+        lines += [".Bd -literal", *(roff(line) for line in "\n".join(each.lines).split("\n")), ".Ed"]
     for each in structures:
         lines += [".Bd -literal", *(roff(line) for line in each.text.split("\n")), ".Ed"]
     lines += [".Pp"] * (lines[-1] == ".Ed")
