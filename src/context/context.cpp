@@ -76,6 +76,7 @@ private:
                  const std::string &endpoint);
     error list_peers(const socket &self, std::vector<peer_view> &to) override;
     error cut_peer(socket &self, std::uint64_t id) override;
+    void stop_listening(socket &self) noexcept override;
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
@@ -529,15 +530,14 @@ error context_impl::remove(socket &self, const std::string &scheme, const std::s
     return network_of(self).remove(self, scheme, address);
 }
 
+void context_impl::stop_listening(socket &self) noexcept {
+    if (const auto network = known_network_of(self))
+        network->stop_listening();
+}
+
 void context_impl::close_all(socket &self) noexcept {
     inproc_.forget(&self, clock().now());
-    std::shared_ptr<endpoints> network;
-    {
-        std::lock_guard guard(mutex_);
-        if (const auto it = sockets_.find(&self); it != sockets_.end())
-            network = it->second.held;
-    }
-    if (network)
+    if (const auto network = known_network_of(self))
         network->close(self.options().linger_ms);
 }
 

@@ -256,7 +256,7 @@ std::string endpoints::bound_as(const std::string &endpoint) const {
 }
 
 error endpoints::remove_named(socket &self, const std::string &endpoint) {
-    const bool was_bound = stop_listening(endpoint);
+    const bool was_bound = stop_listening_at(endpoint);
     const auto of_connected = stop_sessions(endpoint);
     // A worker that unbinds goes on, as in libzmq, with what has come.
     const auto otherwise = was_bound ? socket::unread_input::kept : socket::unread_input::dropped;
@@ -265,7 +265,7 @@ error endpoints::remove_named(socket &self, const std::string &endpoint) {
 }
 
 /// True when somebody listened there.
-bool endpoints::stop_listening(const std::string &endpoint) noexcept {
+bool endpoints::stop_listening_at(const std::string &endpoint) noexcept {
     bool was_bound = false;
     for (std::size_t i = acceptors_.size(); i-- > 0;) {
         if (acceptors_[i]->endpoint() != endpoint)
@@ -304,10 +304,14 @@ std::optional<socket::unread_input> endpoints::stop_sessions(const std::string &
     return fate;
 }
 
-void endpoints::close(int linger_ms) noexcept {
+void endpoints::stop_listening() noexcept {
     for (const auto &each : acceptors_)
         each->close();
     acceptors_.clear();
+}
+
+void endpoints::close(int linger_ms) noexcept {
+    stop_listening();
     std::lock_guard guard(mutex_);
     is_closed_ = true;
     for (const auto &which : sessions_)

@@ -56,6 +56,8 @@ public:
     /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds,
     /// their pipes.
     error remove(socket &self, const std::string &scheme, const std::string &address);
+    /// Unbinds every address: on return nobody is accepted any more. The socket's thread.
+    void stop_listening() noexcept;
     /// The socket closes, and lingers so long at most, in milliseconds; -1: for ever.
     void close(int linger_ms) noexcept;
 
@@ -90,7 +92,7 @@ private:
     static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
     error remove_named(socket &self, const std::string &endpoint);
-    bool stop_listening(const std::string &endpoint) noexcept;
+    bool stop_listening_at(const std::string &endpoint) noexcept;
     std::optional<socket::unread_input> stop_sessions(const std::string &endpoint);
 
     environment environment_;

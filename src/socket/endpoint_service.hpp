@@ -35,6 +35,9 @@ public:
     /// Ends the connection to a peer of `self` over the network, by the id that list_peers() tells;
     /// an address that is connected to is dialed again. no_entry when there is none.
     virtual error cut_peer(socket &self, std::uint64_t id) = 0;
+    /// The socket is about to close: nobody is accepted any more, on return. So a peer whose
+    /// connection ends then does not come back to a socket that is closing.
+    virtual void stop_listening(socket &self) noexcept = 0;
     /// The socket closes: everything it bound or connected ends; sessions linger as their pipes
     /// say.
     virtual void close_all(socket &self) noexcept = 0;

@@ -296,6 +296,7 @@ void socket::add_to(stats &traffic, stats &counted) const noexcept {
 void socket::close() noexcept {
     if (pipes_.is_closed())
         return;
+    environment_.endpoints.stop_listening(*this);
     (void)pipes_.process_commands();
     pipes_.close();
     environment_.endpoints.close_all(*this);

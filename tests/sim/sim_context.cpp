@@ -130,6 +130,13 @@ error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_
                                 endpoint, out);
 }
 
+void sim_context::stop_listening(socket &self) noexcept {
+    if (const auto at = sockets_.find(&self); at != sockets_.end()) {
+        const auto network = at->second;  // the loop may run, and sockets come and go meanwhile
+        network->stop_listening();
+    }
+}
+
 void sim_context::close_all(socket &self) noexcept {
     inproc_.forget(&self, clock_.now());
     if (const auto at = sockets_.find(&self); at != sockets_.end()) {

@@ -74,6 +74,7 @@ private:
     error remove(socket &self, const std::string &endpoint);
     error list_peers(const socket &, std::vector<peer_view> &) override { return error::none; }
     error cut_peer(socket &, std::uint64_t) override { return error::no_entry; }
+    void stop_listening(socket &self) noexcept override;
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override { ++live_sessions_; }

@@ -21,6 +21,7 @@ public:
     }
     error list_peers(const socket &, std::vector<peer_view> &) override { return error::none; }
     error cut_peer(socket &, std::uint64_t) override { return error::no_entry; }
+    void stop_listening(socket &) noexcept override {}
     void close_all(socket &) noexcept override {
         if (at_close)
             at_close();

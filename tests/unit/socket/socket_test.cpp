@@ -27,6 +27,10 @@ public:
     }
     error list_peers(const socket &, std::vector<peer_view> &) override { return error::none; }
     error cut_peer(socket &, std::uint64_t) override { return error::no_entry; }
+    void stop_listening(socket &) noexcept override {
+        if (at_stop_listening)
+            at_stop_listening();
+    }
     void close_all(socket &) noexcept override { ++closed; }
     error make_monitor_socket(const std::string &, std::unique_ptr<socket> &out) override {
         out = make();
@@ -36,6 +40,7 @@ public:
 
     std::function<std::unique_ptr<socket>()> make;
     socket *publisher = nullptr;
+    std::function<void()> at_stop_listening;
     int closed = 0;
 };
 
@@ -441,6 +446,19 @@ TEST_F(socket_test, ends_a_blocked_call_when_it_is_stopped) {
     EXPECT_EQ(b->bind("inproc://x"), error::terminated);
     b->close();
     EXPECT_EQ(endpoints.closed, 1);
+}
+
+/// A peer whose connection ended first would connect to the dying socket again.
+TEST_F(socket_test, stops_listening_before_it_ends_its_connections) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    std::vector<error> meanwhile;
+    endpoints.at_stop_listening = [&] { meanwhile.push_back(send(*b, "x")); };
+    a->close();
+    EXPECT_EQ(meanwhile, std::vector{error::none});
+    EXPECT_EQ(send(*b, "x"), error::again) << "a PAIR alone";
+    endpoints.at_stop_listening = nullptr;
 }
 
 TEST_F(socket_test, remembers_the_endpoint_bound_last) {
