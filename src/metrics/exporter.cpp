@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <cstdlib>
 #include <future>
@@ -224,11 +225,19 @@ void remove_what_is_named() noexcept {
         file->remove();
 }
 
+/// A program may go to another folder later. A path whose folder has no name stays as it is.
+std::string from_the_root(const std::string &path) {
+    char folder[PATH_MAX];
+    return path.starts_with('/') || !::getcwd(folder, sizeof folder) ? path
+                                                                     : std::string(folder) + '/' + path;
+}
+
 void remove_at_exit(registry &all, const std::string &path) {
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0)
         return;
-    all.named.store(new named_socket{path, file_identity(there), ::getpid()}, std::memory_order_release);
+    all.named.store(new named_socket{from_the_root(path), file_identity(there), ::getpid()},
+                    std::memory_order_release);
     (void)std::atexit(remove_what_is_named);
 }
 
@@ -294,7 +303,7 @@ void begin_writing(registry &all, const std::string &text, const address &where)
         std::string text, path;
         std::promise<void> is_over{};
     };
-    const auto shared = std::make_shared<beginning>(beginning{text, where.path});
+    const auto shared = std::make_shared<beginning>(beginning{text, from_the_root(where.path)});
     auto is_over = shared->is_over.get_future();
     start([&all, shared] {
         const bool has_begun = begin_file(all, shared->text, std::make_unique<numbers_file>(shared->path));

@@ -64,6 +64,8 @@ for mode, contexts, sockets in (("paths", 4, 70), ("names", 4, 70), ("contexts",
             if made.type == zmq.PUB:
                 made.send(b"nobody")
             kept.append(made)
+if "elsewhere" in sys.argv:
+    os.chdir("/")
 print("ready", flush=True)
 if "fork" in sys.argv and os.fork() == 0:
     child = zmq.Context()
@@ -83,11 +85,11 @@ def free_port():
 
 
 class Program:
-    def __init__(self, where, *arguments, says="ready", **more):
+    def __init__(self, where, *arguments, says="ready", cwd=None, **more):
         environment = dict(os.environ, LD_LIBRARY_PATH=OURS, ZLINK_METRICS=where, **more)
         self.process = subprocess.Popen(
             [PYTHON, "-c", PROGRAM, *arguments],
-            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment, cwd=cwd, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         self.heard = []
         while says not in self.heard:
@@ -383,6 +385,14 @@ def test_a_path_where_somebody_answers_is_taken_and_one_that_is_left_over_is_not
     with Program(f"unix:{path}") as fourth:
         assert "Address already in use" in fourth.end()
     assert pathlib.Path(path).read_text(encoding="utf-8") == "somebody's"
+
+
+@pytest.mark.parametrize("kind", ["unix", "file"])
+def test_a_path_in_the_folder_of_the_beginning_goes_though_the_program_is_elsewhere(tmp_path, kind):
+    with Program(f"{kind}:zlink", "elsewhere", cwd=tmp_path) as program:
+        assert os.path.lexists(tmp_path / "zlink")
+        assert program.end() == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_child_of_fork_does_not_speak_for_its_parent():
