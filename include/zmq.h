@@ -185,7 +185,7 @@ typedef struct zlink_stats_t {
                                        disconnected */
     uint64_t dropped_unwanted;      /* replies that nobody waits for, requests without an
                                        envelope; what a poll had found when the socket was
-                                       closed */
+                                       closed, or with ZMQ_CONFLATE a newer one came */
 
     uint64_t sends_blocked;            /* calls that waited for room */
     uint64_t send_blocked_nanoseconds; /* how long, together */

@@ -35,7 +35,8 @@ enum class counter : std::uint8_t {
     dropped_peer_gone,      // its peer went before it was sent whole
     // Received, but the socket was closed or disconnected before it was read.
     dropped_unread,
-    dropped_unwanted,  // a reply nobody waits for, a request without an envelope
+    // A reply nobody waits for, a request without an envelope, what a poll alone has found.
+    dropped_unwanted,
     // Senders that waited for room
     sends_blocked,
     nanoseconds_blocked,

@@ -120,15 +120,17 @@ private:
         }
     }
     /// The frame was read ahead from a pipe that keeps the newest: what has come meanwhile takes
-    /// its place.
+    /// its place, and nobody receives it.
     template <class Owner>
     void read_newer(frame_view &out, Owner &owner) {
         pipe_end &from = *last_;
         for (frame_view next; from.read(next);) {
-            if (next.is_command())
+            if (next.is_command()) {
                 owner.on_command(from, next);
-            else
-                out = next;
+                continue;
+            }
+            from.slot.note_in_vain(out);
+            out = next;
         }
     }
     bool end_if_drained(pipe_end &pipe) noexcept;

@@ -228,10 +228,8 @@ public:
             attached,
             ending,  // the other end was closed: read what is left, write nothing more
         } at = phase::untaken;
-        bool is_held_back = false;   // XPUB: until its application has read some of
-        bool is_named_here = false;  // a ROUTER's: by its application
-        // whole messages that were read ahead from here, and that nobody can receive any more
-        std::uint8_t read_in_vain = 0;
+        bool is_held_back = false;        // XPUB: until its application has read some of
+        bool is_named_here = false;       // a ROUTER's: by its application
         std::uint32_t unread_frames = 0;  // what came from here
         std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
         std::shared_ptr<const std::string>
@@ -243,6 +241,9 @@ public:
         std::atomic<std::uint64_t> dropped{0};
         // of the peer, at a publisher; any thread may look
         std::atomic<std::uint32_t> subscriptions{0};
+        // whole messages that were read ahead from here, and that nobody can receive any more; any
+        // thread may look
+        std::atomic<std::uint32_t> read_in_vain{0};
         lease_policy::dialogue goes_both_ways;  // when the borrower looked last
 
         bool is_attached() const noexcept { return at >= phase::attached; }
@@ -257,7 +258,8 @@ public:
         /// Nobody can receive what begins with this frame any more.
         void note_in_vain(const frame_view &frame) noexcept {
             if (!frame.is_command() && !frame.has_more())
-                ++read_in_vain;
+                read_in_vain.store(read_in_vain.load(std::memory_order_relaxed) + 1,
+                                   std::memory_order_relaxed);
         }
     } slot;
 

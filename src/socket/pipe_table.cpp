@@ -236,6 +236,7 @@ void pipe_table::add_traffic_of(const pipe_end &pipe, stats &to) noexcept {
     to[counter::dropped_conflate] +=
         in.replaced + (pipe.other_kind() == end_kind::connection ? out.replaced : 0);
     to[counter::dropped_hwm] += pipe.dropped();
+    to[counter::dropped_unwanted] += pipe.slot.read_in_vain.load(std::memory_order_relaxed);
     to.slow_peers += pipe.is_peer_full() ? 1 : 0;
     to.queued_out += out.under_way();
     to.queued_in += in.under_way();
@@ -249,7 +250,6 @@ void pipe_table::count_lost(pipe_end &pipe) noexcept {
     const pipe_end::lost_messages lost = pipe.take_lost();
     around_.counts.add(counter::dropped_unread, lost.unread);
     around_.counts.add(counter::dropped_peer_gone, lost.untaken);
-    around_.counts.add(counter::dropped_unwanted, pipe.slot.read_in_vain);
 }
 
 void pipe_table::add_to(stats &traffic, stats &counted) const noexcept {

@@ -174,6 +174,24 @@ TEST_P(the_stats_over, tell_what_newer_messages_have_replaced) {
               sent - received);
 }
 
+TEST_P(the_stats_over, tell_what_has_replaced_a_message_that_a_poll_had_found) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    for (test_socket *each : {&push, &pull})
+        each->set(ZMQ_CONFLATE, 1);
+    push.connect(pull.bind(place()));
+    ASSERT_NE(push.send("old"), -1);
+    zmq_pollitem_t item{pull.handle(), 0, ZMQ_POLLIN, 0};
+    ASSERT_EQ(zmq_poll(&item, 1, -1), 1);
+    ASSERT_NE(push.send("new"), -1);
+    ASSERT_TRUE(eventually([&] { return stats_of(pull).queued_in == 1; }));
+    EXPECT_EQ(stats_of(pull).dropped_unwanted, 0u);
+    EXPECT_EQ(pull.receive(), "new");
+    EXPECT_EQ(stats_of(pull).messages_received, 2u);
+    EXPECT_EQ(stats_of(pull).dropped_unwanted, 1u);
+    pull.close();
+    EXPECT_EQ(all_dropped(stats_of(zmq.handle())), 1u) << "and once";
+}
+
 TEST_P(the_stats_over, count_the_newest_message_that_a_close_leaves_unread) {
     test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
     for (test_socket *each : {&push, &pull})
