@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <condition_variable>
 #include <cstdlib>
 #include <future>
@@ -27,6 +26,7 @@
 #include "core/owned_descriptor.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
+#include "core/whole_path.hpp"
 #include "metrics/address.hpp"
 #include "metrics/file_identity.hpp"
 #include "metrics/line_allotment.hpp"
@@ -225,18 +225,11 @@ void remove_what_is_named() noexcept {
         file->remove();
 }
 
-/// A program may go to another folder later. A path whose folder has no name stays as it is.
-std::string from_the_root(const std::string &path) {
-    char folder[PATH_MAX];
-    return path.starts_with('/') || !::getcwd(folder, sizeof folder) ? path
-                                                                     : std::string(folder) + '/' + path;
-}
-
 void remove_at_exit(registry &all, const std::string &path) {
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0)
         return;
-    all.named.store(new named_socket{from_the_root(path), file_identity(there), ::getpid()},
+    all.named.store(new named_socket{whole_path(path), file_identity(there), ::getpid()},
                     std::memory_order_release);
     (void)std::atexit(remove_what_is_named);
 }
@@ -303,7 +296,7 @@ void begin_writing(registry &all, const std::string &text, const address &where)
         std::string text, path;
         std::promise<void> is_over{};
     };
-    const auto shared = std::make_shared<beginning>(beginning{text, from_the_root(where.path)});
+    const auto shared = std::make_shared<beginning>(beginning{text, whole_path(where.path)});
     auto is_over = shared->is_over.get_future();
     start([&all, shared] {
         const bool has_begun = begin_file(all, shared->text, std::make_unique<numbers_file>(shared->path));

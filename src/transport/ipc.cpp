@@ -8,7 +8,6 @@
 // Order:    addresses; the file of a listening socket; the listener; the dialer; the transport.
 #include "transport/transport.hpp"
 
-#include <climits>
 #include <cstddef>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 
 #include "core/platform.hpp"
 #include "core/reason.hpp"
+#include "core/whole_path.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/ipc_stream.hpp"
@@ -83,7 +83,7 @@ public:
 
     /// Makes a directory and returns the path of a socket in it. Leaves the reason of a failure.
     error make_path(const std::string &parent, std::string &path) {
-        std::string name = whole(parent) + "/tmpXXXXXX";
+        std::string name = whole_path(parent) + "/tmpXXXXXX";
         if (!::mkdtemp(name.data())) {
             const error e = from_errno(errno);
             reason::leave("cannot make a directory in " + parent + ": " + describe(to_errno(e)));
@@ -96,7 +96,7 @@ public:
 
     /// To be called before the socket is bound: what is bound must not be forgotten for lack of
     /// memory.
-    void expect(const std::string &path) { path_ = whole(path); }
+    void expect(const std::string &path) { path_ = whole_path(path); }
     /// To be called when it is bound. While it is open, no other file has its inode.
     void remember() noexcept {
         struct stat made {};
@@ -107,12 +107,6 @@ public:
     }
 
 private:
-    /// The path from anywhere, where the system says what it starts from. Throws std::bad_alloc.
-    static std::string whole(const std::string &path) {
-        char folder[PATH_MAX];
-        return path[0] != '/' && ::getcwd(folder, sizeof folder) ? folder + ("/" + path) : path;
-    }
-
     const unsigned generation_ = platform::fork_generation();
     std::string directory_;
     std::string path_;
