@@ -404,22 +404,12 @@ bool connection::open_pipe(inbound &in) noexcept {
         return false;
     }
     pipe_ = host_.on_established(*this);
-    if (!pipe_) {
-        fail(break_reason{.was_established = true});
+    const bool is_known = pipe_ && introduce_peer(in);
+    host_.tell_handshake();
+    if (!is_known) {
+        fail(break_reason{.was_established = true, .system = pipe_ ? error::no_memory : error::none});
         return false;
     }
-    if (peer_->framing().numbers_frames())
-        stream_->expect_sealed_bodies();
-    lease_.open(*pipe_);
-    in.open(*pipe_);
-    out_.open(pipe_, replays_, *this, *environment_.pool);
-    pipe_->set_info(&peer_->info());
-    if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
-        (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
-        fail(error::no_memory);
-        return false;
-    }
-    pipe_->publish();
     try {
         greet_application(in);
         in.set_decoder(peer_->framing().make_decoder(environment_.pool.get()));
@@ -427,6 +417,21 @@ bool connection::open_pipe(inbound &in) noexcept {
         fail(error::no_memory);
         return false;
     }
+    return true;
+}
+
+/// Tells the socket who is there. False when memory is short.
+bool connection::introduce_peer(inbound &in) noexcept {
+    if (peer_->framing().numbers_frames())
+        stream_->expect_sealed_bodies();
+    lease_.open(*pipe_);
+    in.open(*pipe_);
+    out_.open(pipe_, replays_, *this, *environment_.pool);
+    pipe_->set_info(&peer_->info());
+    if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
+        (environment_.options.tells_of_connections() && failed(pipe_->write(0, {}))))
+        return false;
+    pipe_->publish();
     return true;
 }
 

@@ -310,9 +310,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
 // ---- the connection's life ----
 
 pipe_end_ptr session::on_established(connection &which) noexcept {
-    const bool is_described = describe_peer(which);
-    environment_->emit(event_kind::handshake_succeeded, 0, {}, error::none, names_for_event());
-    if (!is_described)
+    if (!describe_peer(which))
         return nullptr;
     ready_since_ = environment_->io->now();
     dialing_.note_success();
@@ -324,6 +322,10 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     acquaintance_.meet();
     watch_queue();
     return pipe_;
+}
+
+void session::tell_handshake() noexcept {
+    environment_->emit(event_kind::handshake_succeeded, 0, {}, error::none, names_for_event());
 }
 
 /// Without memory for it the drops alone are told.

@@ -173,6 +173,7 @@ private:
     void run() noexcept override;
 
     pipe_end_ptr on_established(connection &which) noexcept override;
+    void tell_handshake() noexcept override;
     void on_broken(connection &which, const break_reason &why) noexcept override;
     void authenticate(connection &which) noexcept override;
     void take_verdict() noexcept;

@@ -117,6 +117,7 @@ public:
 
     // It says:
     bool gives_pipe = true;
+    bool takes_when_told = false;
     int established = 0;
     int broken = 0;
     int drained = 0;
@@ -131,6 +132,10 @@ private:
     pipe_end_ptr on_established(connection &) noexcept override {
         ++established;
         return gives_pipe ? far : nullptr;
+    }
+    void tell_handshake() noexcept override {
+        if (takes_when_told)
+            take();
     }
     void on_broken(connection &which, const break_reason &why) noexcept override {
         EXPECT_EQ(&which, it.get());

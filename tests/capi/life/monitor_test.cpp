@@ -238,6 +238,41 @@ TEST(monitor, reports_only_the_events_asked_for) {
     EXPECT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
 }
 
+TEST(monitor, tells_of_a_peer_that_can_be_sent_to_by_its_routing_id) {
+    context zmq;
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    ASSERT_EQ(router.set(ZMQ_ROUTER_MANDATORY, 1), 0);
+    monitor watch(zmq, router, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    const std::string endpoint = router.bind(scratch_endpoint("tcp"));
+    for (int i = 0; i < 200; ++i) {
+        SCOPED_TRACE(i);
+        const std::string name = "peer " + std::to_string(i);
+        test_socket dealer = zmq.socket(ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, name);
+        dealer.connect(endpoint);
+        ASSERT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        ASSERT_TRUE(router.send_all({name, "welcome"}));
+        ASSERT_EQ(dealer.receive_all(), frames{"welcome"});
+    }
+}
+
+TEST(monitor, tells_of_a_peer_that_has_room_at_once) {
+    context zmq;
+    const std::string endpoint = scratch_endpoint("tcp");
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    const std::string bound = pull.bind(endpoint);
+    for (int i = 0; i < 200; ++i) {
+        SCOPED_TRACE(i);
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        push.set(ZMQ_IMMEDIATE, 1);
+        monitor watch(zmq, push, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        push.connect(bound);
+        ASSERT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        ASSERT_EQ(push.send("x", ZMQ_DONTWAIT), 1);
+        ASSERT_EQ(pull.receive(), "x");
+    }
+}
+
 TEST(monitor, says_when_it_stops) {
     context zmq;
     test_socket bound = zmq.socket(ZMQ_DEALER);

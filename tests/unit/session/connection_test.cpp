@@ -43,6 +43,16 @@ TEST(connection, is_established_by_a_handshake_in_any_pieces) {
         }
 }
 
+TEST(connection, is_told_of_when_the_socket_can_learn_its_name) {
+    driven one(socket_type::router);
+    one.takes_when_told = true;
+    one.start();
+    one.arrive(greeting());
+    EXPECT_TRUE(one.log.empty());
+    one.arrive(ready("DEALER", testing::property("Identity", "somebody")));
+    EXPECT_EQ(one.log, std::vector<octets>{"!\2somebody"});
+}
+
 TEST(connection, says_nothing_before_the_stream_has_shaken_hands) {
     for (const bool is_raw : {false, true}) {
         driven one(is_raw ? socket_type::stream : socket_type::dealer);
