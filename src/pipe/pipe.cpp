@@ -260,10 +260,16 @@ bool pipe_end::is_peer_slow() const noexcept {
                              other_->has_given_room_at_.load(std::memory_order_relaxed);
 }
 
+/// For a connection, which asks with each read, and seldom uses all of it up: it notes the depth
+/// each time that it hears of more.
 std::uint64_t sender::credit() noexcept {
     const std::uint64_t mark = write_mark();
-    if (mark != 0)
+    if (mark != 0) {
+        const std::uint64_t before = writes_.returned();
         hear_of_returned();
+        if (mark > 1 && writes_.returned() != before)
+            self().note_depth();
+    }
     const std::uint64_t credit = writes_.credit(mark);
     return credit > 0 ? credit : has_room_in_octets();
 }

@@ -255,11 +255,12 @@ public:
                 at = phase::ending;
         }
         void note_gone() noexcept { at = phase::gone; }
-        /// Nobody can receive what begins with this frame any more.
+        /// Nobody can receive what begins with this frame any more. The count stands still at its
+        /// largest value: it may not fall.
         void note_in_vain(const frame_view &frame) noexcept {
-            if (!frame.is_command() && !frame.has_more())
-                read_in_vain.store(read_in_vain.load(std::memory_order_relaxed) + 1,
-                                   std::memory_order_relaxed);
+            const std::uint32_t before = read_in_vain.load(std::memory_order_relaxed);
+            if (!frame.is_command() && !frame.has_more() && before != UINT32_MAX)
+                read_in_vain.store(before + 1, std::memory_order_relaxed);
         }
     } slot;
 

@@ -107,6 +107,18 @@ TEST_F(pipe_pair, notes_its_depth_when_it_hears_of_room) {
     }
 }
 
+TEST_F(pipe_pair, notes_its_depth_when_a_connection_hears_of_room_that_it_did_not_need) {
+    open(4);
+    for (int i = 0; i < 3; ++i)
+        ASSERT_TRUE(send("x"));
+    frame_view frame;
+    ASSERT_TRUE(reader->read(frame) && reader->read(frame));
+    EXPECT_GT(writer->credit(), 0u);
+    while (reader->read(frame)) {
+    }
+    EXPECT_EQ(writer->highest_outgoing(), (amount{1, 3}));
+}
+
 TEST_F(pipe_pair, has_its_depth_noted_by_the_reader_without_a_mark) {
     open(0);
     const std::uint64_t step = readers_account::step(0);
