@@ -380,14 +380,11 @@ void connection::follow_handshake(inbound &in, const conversation::action &step,
 
 /// `rest` has come behind the handshake.
 void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept {
-    if (!open_pipe(in)) {
+    if (!open_pipe(in, takes_all)) {
         if (peer_->framing().is_identity())
             in.count_left(rest);
         return;
     }
-    if (takes_all && environment_.options.has_subscribers())
-        in.subscribe_to_all();
-    pipe_->note_peer(true);
     if (!rest.empty())
         in.begin(*static_cast<chunk *>(environment_.io->scratch.get()), rest, *peer_);
     note_reading(in);
@@ -396,7 +393,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
 }
 
 /// False when it has failed: there is no memory, or no socket any more.
-bool connection::open_pipe(inbound &in) noexcept {
+bool connection::open_pipe(inbound &in, bool takes_all) noexcept {
     try {
         add_verdicts();
     } catch (...) {
@@ -404,7 +401,7 @@ bool connection::open_pipe(inbound &in) noexcept {
         return false;
     }
     pipe_ = host_.on_established(*this);
-    const bool is_known = pipe_ && introduce_peer(in);
+    const bool is_known = pipe_ && introduce_peer(in, takes_all);
     host_.tell_handshake();
     if (!is_known) {
         fail(break_reason{.was_established = true, .system = pipe_ ? error::no_memory : error::none});
@@ -421,7 +418,7 @@ bool connection::open_pipe(inbound &in) noexcept {
 }
 
 /// Tells the socket who is there. False when memory is short.
-bool connection::introduce_peer(inbound &in) noexcept {
+bool connection::introduce_peer(inbound &in, bool takes_all) noexcept {
     if (peer_->framing().numbers_frames())
         stream_->expect_sealed_bodies();
     lease_.open(*pipe_);
@@ -432,6 +429,9 @@ bool connection::introduce_peer(inbound &in) noexcept {
         (environment_.options.tells_of_connections() && failed(pipe_->write(0, {}))))
         return false;
     pipe_->publish();
+    if (takes_all && environment_.options.has_subscribers())
+        in.subscribe_to_all();
+    pipe_->note_peer(true);
     return true;
 }
 

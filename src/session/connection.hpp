@@ -46,8 +46,8 @@ public:
     virtual ~connection_host() = default;
     /// The handshake is over. Returns the pipe to serve; null ends the connection.
     virtual pipe_end_ptr on_established(connection &which) noexcept = 0;
-    /// Tell that the handshake has succeeded. The socket finds the peer in the pipe, by its routing
-    /// id too, so that whoever hears of it can send to it; or the connection ends next.
+    /// Tell that the handshake has succeeded. The socket finds the peer in the pipe, the routing id
+    /// in front, so that whoever hears of it can send to it; or the connection ends next.
     virtual void tell_handshake() noexcept = 0;
     /// The connection is dead; it calls nobody afterwards. Destroy it later, not from inside this
     /// call.
@@ -200,8 +200,8 @@ private:
     void on_verdict_on_guest(const verdict &answer) noexcept;
     void add_verdicts();
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
-    bool open_pipe(inbound &in) noexcept;
-    bool introduce_peer(inbound &in) noexcept;
+    bool open_pipe(inbound &in, bool takes_all) noexcept;
+    bool introduce_peer(inbound &in, bool takes_all) noexcept;
     void greet_application(inbound &in);
     bool probes_again() const noexcept;
     void note_unknown_gap(inbound &in);

@@ -119,6 +119,7 @@ public:
     bool gives_pipe = true;
     bool takes_when_told = false;
     int established = 0;
+    bool had_peer_when_told = false;
     int broken = 0;
     int drained = 0;
     int to_judge = 0;
@@ -134,6 +135,7 @@ private:
         return gives_pipe ? far : nullptr;
     }
     void tell_handshake() noexcept override {
+        had_peer_when_told = near->has_peer();
         if (takes_when_told)
             take();
     }

@@ -51,6 +51,15 @@ TEST(connection, is_told_of_when_the_socket_can_learn_its_name) {
     EXPECT_TRUE(one.log.empty());
     one.arrive(ready("DEALER", testing::property("Identity", "somebody")));
     EXPECT_EQ(one.log, std::vector<octets>{"!\2somebody"});
+    EXPECT_TRUE(one.had_peer_when_told);
+}
+
+TEST(connection, is_told_of_when_a_publisher_knows_that_its_peer_takes_all) {
+    driven one(socket_type::pub);
+    one.takes_when_told = true;
+    one.start();
+    one.arrive(octets("\1\0", 2) + octets("\5\0hello", 7));
+    EXPECT_EQ(one.log, (std::vector<octets>{hello, octets("=\1", 2)}));
 }
 
 TEST(connection, says_nothing_before_the_stream_has_shaken_hands) {
