@@ -147,5 +147,34 @@ TEST(connection_curve, counts_each_message_of_a_box_that_is_not_written_whole_an
     }
 }
 
+TEST(connection_curve, takes_no_box_for_a_message_behind_a_ready_that_there_was_no_memory_for) {
+    verdict good;
+    good.what = verdict::kind::accepted;
+    unsigned n = 1;
+    for (bool goes_on = true; goes_on; ++n) {
+        SCOPED_TRACE(n);
+        testing::peer_driver server(queued::server_of(30000), true, nullptr, nullptr, good);
+        driven one(queued::client_of());
+        one.environment.counts = std::make_shared<counters>();
+        one.start();
+        octets said;
+        for (int turns = 0; !server.machine().is_established(); ++turns) {
+            ASSERT_LT(turns, 10);
+            one.arrive(std::exchange(said, {}));
+            server.feed(std::exchange(one.state.output, {}));
+            said = server.take_written();
+        }
+        {
+            const short_heap heap(n, false);
+            one.arrive(said + message("a box") + message("and one more"));
+            goes_on = short_heap::has_struck();
+        }
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_EQ(one.environment.counts->get(counter::dropped_unread), 0u);
+        ASSERT_LT(n, 100u);
+    }
+    EXPECT_GT(n, 2u) << "there was an allocation";
+}
+
 }  // namespace
 }  // namespace zlink
