@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/curve_keys.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
 #include "zmtp/curve_frame.hpp"
@@ -91,20 +90,8 @@ void conversations::secure(settings &options, bool is_server) const {
         options.plain_username = "user";
         options.plain_password = std::string_view("password");
     }
-#ifdef ZLINK_WITH_CURVE
-    if (plan_.mechanism == mechanism_kind::curve) {
-        const auto public_of = [](const std::string &secret_half) {
-            curve_key key{};
-            (void)derive_curve_public(as_bytes(secret_half), key);
-            return std::string(as_text(key));
-        };
-        const std::string of_server(curve_secret_key::octets, 's'), of_client(curve_secret_key::octets, 'c');
-        options.curve_server = is_server;
-        options.curve_secret_key = std::string_view(is_server ? of_server : of_client);
-        options.curve_public_key = public_of(is_server ? of_server : of_client);
-        options.curve_server_key = public_of(of_server);
-    }
-#endif
+    if (plan_.mechanism == mechanism_kind::curve)
+        set_keys(options, is_server);
 }
 
 void conversations::add_members() {
@@ -347,7 +334,7 @@ void conversations::check_counters() {
         // That which a publisher is told of subscriptions is counted as messages when it is
         // received.
         const bool is_told = plan_.is_publishing() && is_left;
-        if (!plan_.is_inproc && plan_.mechanism != mechanism_kind::curve)
+        if (!plan_.is_inproc)
             stage::check_counters(name, which, tags, !is_told);
         if (plan_.is_inproc && !is_left)
             continue;  // all of them are of the left

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t magic = 0x5a53494d;  // "ZSIM"
 
-std::string describe(const channel &which, std::uint64_t number) {
+std::string message_in_words(const channel &which, std::uint64_t number) {
     return "message " + std::to_string(number) + " of channel " + std::to_string(which.id) + " (" +
            std::to_string(which.from) + " to " + (which.to ? std::to_string(which.to) : "several") + ")";
 }
@@ -91,7 +91,7 @@ void ledger::note_sent(channel &which) {
     which.sent.push_back({which.octets, world_.now()});
     which.octets += size_of(which, number);
     world_.trace(0x500 + static_cast<std::uint64_t>(which.id), number);
-    world_.tell("sent: ", describe(which, number));
+    world_.tell("sent: ", message_in_words(which, number));
     if (which.kind == reach::one)
         check_bound(which);
 }
@@ -147,10 +147,10 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     channel &which = channels_[get_u32(front.data() + 4) - 1];
     const std::uint64_t number = get_u64(front.data() + 12);
     world_.trace(0x600 + static_cast<std::uint64_t>(which.id), number);
-    world_.tell("arrives: ", describe(which, number), " at ", at, " by connection ", link);
+    world_.tell("arrives: ", message_in_words(which, number), " at ", at, " by connection ", link);
     const auto fails = [&](promise what, const std::string &how) {
-        world_.violate(what, describe(which, number) + " at " + std::to_string(at) + " by connection " +
-                                 std::to_string(link) + ": " + how);
+        world_.violate(what, message_in_words(which, number) + " at " + std::to_string(at) +
+                                 " by connection " + std::to_string(link) + ": " + how);
         return nullptr;
     };
     // The sender may be in the middle of the call that sends it: note_sent() comes last.
@@ -302,7 +302,7 @@ void ledger::settle_gaps(const channel &which) {
             if (missing > allowed)
                 world_.violate(promise::bounded_loss,
                                std::to_string(missing) + " octets missing in front of " +
-                                   describe(which, number) + ", the breaks between may cost " +
+                                   message_in_words(which, number) + ", the breaks between may cost " +
                                    std::to_string(allowed));
         }
         next = number + 1;

@@ -31,6 +31,8 @@ losses::losses(std::uint64_t seed, planted plant, const dice &chance, const tuni
     left_binds_ = chance_.coin();
     is_calm_ = is_inproc_ || chance_.chance(300'000);
     most_octets_ = !is_inproc_ && chance_.coin() ? chance_.between(60, 400) : 0;
+    // not drawn, so that a seed has the run that it had
+    is_sealed_ = !is_inproc_ && seed % 3 == 0;
     constexpr std::uint64_t shortages[] = {0, 0, 0, 10'000, 100'000};
     short_memory_ = chance_.pick(shortages);
     for (std::uint64_t left = chance_.between(1, 2); left > 0; --left)
@@ -62,6 +64,8 @@ void losses::add(bool is_left, socket_type type) {
     options.router_mandatory = chance_.chance(200'000);
     options.req_relaxed = true;
     options.req_correlate = chance_.coin();
+    if (is_sealed_)
+        set_keys(options, is_left == left_binds_);
     if (most_octets_ > 0 && chance_.coin())
         options.max_message_size = static_cast<std::int64_t>(most_octets_);
 }
@@ -349,7 +353,7 @@ verdict losses::run() {
     return play(std::string("losses of ") + names[static_cast<int>(cast_)] + " " + std::to_string(lefts) +
                 ":" + std::to_string(players_.size() - lefts) + (is_inproc_ ? " inproc" : " tcp") +
                 (left_binds_ ? ", left binds" : ", right binds") + (is_calm_ ? ", calm" : "") +
-                (short_memory_ ? ", short of memory" : "") +
+                (is_sealed_ ? ", with CURVE" : "") + (short_memory_ ? ", short of memory" : "") +
                 (most_octets_ ? ", at most " + std::to_string(most_octets_) + " octets" : ""));
 }
 

@@ -55,6 +55,7 @@ private:
     bool is_inproc_ = false;
     bool left_binds_ = false;
     bool is_calm_ = false;
+    bool is_sealed_ = false;          // with CURVE
     std::uint64_t most_octets_ = 0;   // a message that somebody finds too large has more; 0: nobody
     std::uint64_t short_memory_ = 0;  // calls in which an allocation fails, of a million
     bool is_over_ = false;

@@ -1,8 +1,10 @@
-// Counts the whole messages in one direction of a connection that speaks ZMTP 3.1 in the clear, as
-// they pass a place: where they are written, or where they are read.
+// Counts the whole messages in one direction of a connection that speaks ZMTP 3.1, as they pass a
+// place: where they are written, or where they are read. Those in a box of CURVE pass when all of
+// the box has.
 //
 // Wire:     RFC 23/ZMTP 3.1: a greeting of 64 octets, then frames. Commands are no messages; the
-//           subscriptions among them are counted apart.
+//           subscriptions among them are counted apart. RFC 26/CurveZMQ, and docs/wire.md for
+//           several frames in one box.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "box_watch.hpp"
 #include "core/frame.hpp"
+#include "zmtp/curve_frame.hpp"
 
 namespace zlink::sim {
 
@@ -21,15 +25,14 @@ public:
         std::uint64_t subscriptions = 0;  // and their ends
     };
 
-    void feed(byte_span octets, found &to) {
+    void feed(byte_span octets, const box_watch &boxes, found &to) {
         while (!octets.empty()) {
             const std::size_t passed = std::min<std::uint64_t>(to_pass_, octets.size());
-            note_command(octets.first(passed));
+            keep(octets.first(passed));
             octets = octets.subspan(passed);
             if ((to_pass_ -= passed) > 0)
                 return;
-            if (is_in_frame_)
-                end_frame(to);
+            end(boxes, to);
             if (octets.empty())
                 return;
             begin_.push_back(octets[0]);
@@ -37,33 +40,71 @@ public:
             if (!get_frame_header(begin_.data(), begin_.size(), header_))
                 continue;
             begin_.clear();
-            command_.clear();
             is_in_frame_ = true;
             to_pass_ = header_.body_size;
             if (to_pass_ == 0)
-                end_frame(to);
+                end(boxes, to);
         }
     }
 
 private:
-    void note_command(byte_span body) {
-        if (is_in_frame_ && header_.is_command() && command_.size() < 10)
-            command_.append(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
-                                                             body.size(), 10 - command_.size())));
+    static constexpr std::size_t greeting_size = 64;
+    static constexpr std::size_t mechanism_at = 12;
+    static constexpr std::size_t some_of_command = 10;  // octets that tell which one it is
+
+    bool is_box() const noexcept { return is_in_frame_ && is_sealed_ && !header_.is_command(); }
+    void keep(byte_span octets) {
+        const std::size_t most = !is_in_frame_          ? greeting_size
+                                 : is_box()             ? SIZE_MAX
+                                 : header_.is_command() ? some_of_command
+                                                        : 0;
+        const std::size_t more = std::min(octets.size(), most - std::min(most, kept_.size()));
+        kept_.insert(kept_.end(), octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(more));
     }
-    void end_frame(found &to) {
+    /// The greeting, or a frame, is whole.
+    void end(const box_watch &boxes, found &to) {
+        if (is_box())
+            count_box(boxes, to);
+        else if (is_in_frame_)
+            count(header_.has_more(), header_.is_command(), kept_, to);
+        else if (kept_.size() == greeting_size)
+            is_sealed_ = as_text(byte_span(kept_).subspan(mechanism_at, 6)) == std::string_view("CURVE\0", 6);
         is_in_frame_ = false;
-        to.messages += !header_.is_command() && !header_.has_more();
-        to.subscriptions +=
-            header_.is_command() && (command_.starts_with("\x09SUBSCRIBE") || command_.starts_with("\x06"
-                                                                                                   "CANCEL"));
+        kept_.clear();
+    }
+    static void count(bool has_more, bool is_command, byte_span body, found &to) {
+        to.messages += !is_command && !has_more;
+        const std::string_view name = as_text(body);
+        to.subscriptions += is_command && (name.starts_with("\x09SUBSCRIBE") || name.starts_with("\x06"
+                                                                                                 "CANCEL"));
+    }
+    /// One that no key opens has nothing in it.
+    void count_box(const box_watch &boxes, found &to) {
+        const byte_span body(kept_);
+        if (body.size() < curve_head_size || !as_text(body).starts_with(curve_message_name) ||
+            !boxes.open(get_u64(body.data() + curve_message_name.size()), body.subspan(curve_head_size), key_,
+                        text_) ||
+            text_.empty())
+            return;
+        byte_span rest = byte_span(text_).subspan(1);
+        if (text_[0] != curve_octet::batch)
+            return count(text_[0] & curve_octet::more, text_[0] & curve_octet::command, rest, to);
+        for (frame_header header; get_frame_header(rest.data(), rest.size(), header) &&
+                                  rest.size() - header.header_size >= header.body_size;) {
+            rest = rest.subspan(header.header_size);
+            count(header.has_more(), header.is_command(), rest.first(header.body_size), to);
+            rest = rest.subspan(header.body_size);
+        }
     }
 
-    std::uint64_t to_pass_ = 64;  // of the greeting, or of the body of a frame
+    std::uint64_t to_pass_ = greeting_size;  // or of the body of a frame
     bool is_in_frame_ = false;
+    bool is_sealed_ = false;           // by CURVE
     std::vector<std::uint8_t> begin_;  // of a header that is not whole
+    std::vector<std::uint8_t> kept_;
+    std::vector<std::uint8_t> text_;  // of a box
+    std::size_t key_ = 0;             // of the boxes
     frame_header header_{};
-    std::string command_;  // its first octets
 };
 
 }  // namespace zlink::sim

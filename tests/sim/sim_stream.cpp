@@ -251,12 +251,12 @@ bool sim_stream::is_metered() const noexcept { return !link_->is_rogue; }
 
 void sim_stream::meter_written(byte_span octets) {
     if (is_metered())
-        out().at_writer.feed(octets, network_.metered_written_[link_->tags[side_]]);
+        out().at_writer.feed(octets, network_.world_.boxes, network_.metered_written_[link_->tags[side_]]);
 }
 
 void sim_stream::meter_read(byte_span octets) {
     if (is_metered() && !is_over_)
-        in().at_reader.feed(octets, network_.metered_read_[link_->tags[side_]]);
+        in().at_reader.feed(octets, network_.world_.boxes, network_.metered_read_[link_->tags[side_]]);
 }
 
 void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcept {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/curve_keys.hpp"
+
 namespace zlink::sim {
 
 namespace {
@@ -27,7 +29,26 @@ octets garbage(dice &d) {
     return made;
 }
 
+#ifdef ZLINK_WITH_CURVE
+std::string public_half_of(const std::string &secret_half) {
+    curve_key key{};
+    (void)derive_curve_public(as_bytes(secret_half), key);
+    return std::string(as_text(key));
+}
+#endif
+
 }  // namespace
+
+void stage::set_keys([[maybe_unused]] settings &options, [[maybe_unused]] bool is_server) {
+#ifdef ZLINK_WITH_CURVE
+    const std::string of_server(curve_secret_key::octets, 's'), of_client(curve_secret_key::octets, 'c');
+    options.mechanism = mechanism_kind::curve;
+    options.curve_server = is_server;
+    options.curve_secret_key = std::string_view(is_server ? of_server : of_client);
+    options.curve_public_key = public_half_of(is_server ? of_server : of_client);
+    options.curve_server_key = public_half_of(of_server);
+#endif
+}
 
 void stage::set_faults(bool is_calm) {
     fault_rates &r = network_.rates;

@@ -27,6 +27,8 @@ protected:
     static std::size_t held_octets(const tuning &knobs) {
         return std::max<std::size_t>(knobs.tcp.in_batch_size, 512) + 3 * 8192;
     }
+    /// Makes a socket one of CURVE's. Nothing is set where CURVE is not built.
+    static void set_keys(settings &options, bool is_server);
     /// Sets how often calls go wrong. `is_calm`: nothing breaks.
     void set_faults(bool is_calm);
     /// The last fault.

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "box_watch.hpp"
 #include "core/waiter.hpp"
 #include "dice.hpp"
 #include "fan_watch.hpp"
@@ -217,6 +218,7 @@ public:
     descriptor_table *descriptors = nullptr;
     pipe_watch pipes{*this};
     fan_watch fans;
+    box_watch boxes;
 
     std::uint64_t full_rings = 0;  // how often somebody found a ring full
     std::uint64_t live_timers = 0;

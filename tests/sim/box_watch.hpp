@@ -1,0 +1,38 @@
+// Opens the boxes of CURVE's traffic that pass a stream, by libsodium's own functions.
+//
+// Seam:     the linker hands the calls by which the library derives the key of one direction to the
+//           function in box_watch.cpp, which keeps what it is derived from, and goes on to the real
+//           one.
+// Source:   RFC 26/CurveZMQ, "MESSAGE Command".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace zlink::sim {
+
+/// The keys of a run.
+class box_watch {
+public:
+    static constexpr std::size_t key_size = 32;
+    static constexpr std::size_t prefix_size = 16;
+    static constexpr std::size_t tag_size = 16;
+    struct key {
+        std::array<std::uint8_t, key_size> shared;
+        std::array<std::uint8_t, prefix_size> prefix;  // of nonces
+        bool operator==(const key &) const = default;
+    };
+
+    void note(const std::uint8_t *shared, const std::uint8_t *prefix) noexcept;
+    /// Opens a box, or returns false where no key does. `by` is where the key was found the last
+    /// time, and is now: the boxes of one direction have one key.
+    bool open(std::uint64_t number, byte_span box, std::size_t &by, std::vector<std::uint8_t> &text) const;
+
+private:
+    std::vector<key> keys_;  // both sides derive each
+};
+
+}  // namespace zlink::sim
