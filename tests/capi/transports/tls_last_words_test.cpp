@@ -43,6 +43,8 @@ protected:
 };
 
 TEST_F(tls_last_words, of_a_refused_upgrade_come_whole_however_much_stands_behind_it) {
+    if (!zmq_has("wss"))
+        GTEST_SKIP() << "built without WebSocket";
     test_socket server = bound();
     const std::string endpoint = server.bind("wss://127.0.0.1:*");
     for (int i = 0; i < 10; ++i) {
@@ -55,6 +57,8 @@ TEST_F(tls_last_words, of_a_refused_upgrade_come_whole_however_much_stands_behin
 }
 
 TEST_F(tls_last_words, of_a_fault_in_traffic_come_whole_however_much_stands_behind_it) {
+    if (!zmq_has("wss"))
+        GTEST_SKIP() << "built without WebSocket";
     test_socket server = bound();
     const std::string endpoint = server.bind("wss://127.0.0.1:*");
     for (int i = 0; i < 10; ++i) {
