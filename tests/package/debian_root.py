@@ -8,6 +8,8 @@ sources   unpacks a release tarball (make dist) in the root; there `make`, `make
 tests     unpacks such a tarball in the root; there `make deps-test`, and the unit tests, built by the compiler of that distribution. pip asks
           as it is told to on this machine.
 
+JOBS of the environment says how many jobs compile there, and comes from `make source-proof JOBS=1`; without it there is one for each processor.
+
 It needs root, the network, debootstrap, and 12 GB where the root is made; that is removed at the end. The mirror is the one that apt has
 here for that distribution, or else the one that debootstrap knows. A root of Ubuntu has its updates, too; its keys are those of Debian 13's
 package, where the machine has none.
@@ -32,6 +34,7 @@ KEYS_OF_UBUNTU = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
 ALSO_NEEDED = ["ffmpeg", "gcc", "libc6-dev", "octave", "php-cli", "pkg-config", "python3-ipython", "r-base-core"]
 # It goes where Debian's development files would be, and comes with our packages.
 NOT_INSTALLED = {"libzmq3-dev": "zlink-libzmq3-dev is in its place"}
+JOBS = os.environ.get("JOBS", str(os.cpu_count()))
 
 
 def keys_of_ubuntu(place):
@@ -274,7 +277,7 @@ def prove_tests(root, tarball):
             shutil.copy(path, root.path / path.relative_to("/"))
     in_place = ("sh", "-ec", f'cd {place}; exec "$@"', "sh")
     for title, *command in (("make deps-test", "make", "deps-test"), ("cmake --preset release", "cmake", "--preset", "release"),
-                            ("the unit tests are built", "cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), "--target", "unit_tests"),
+                            ("the unit tests are built", "cmake", "--build", "--preset", "release", "-j", JOBS, "--target", "unit_tests"),
                             ("the unit tests", "ctest", "--preset", "release", "-R", "^unit_")):
         went_well, said = root.attempt(*in_place, *command, seconds=7200)
         print(f"- {title}: {'in order' if went_well else 'failed'}", flush=True)
@@ -289,7 +292,7 @@ def prove_sources(root, tarball):
     place = unpack(root, tarball)
     wrong = []
     for target in ("", "build", "demo", "package"):
-        went_well, said = root.attempt("make", "-C", place, *target.split(), seconds=3600)
+        went_well, said = root.attempt("make", "-C", place, f"JOBS={JOBS}", *target.split(), seconds=3600)
         print(f"- `{f'make {target}'.strip()}`: {'in order' if went_well else 'failed'}", flush=True)
         print(said[-3000:], file=sys.stderr)
         if not went_well:
