@@ -34,6 +34,7 @@ KEYS_OF_UBUNTU = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
 ALSO_NEEDED = ["ffmpeg", "gcc", "libc6-dev", "octave", "php-cli", "pkg-config", "python3-ipython", "r-base-core"]
 # It goes where Debian's development files would be, and comes with our packages.
 NOT_INSTALLED = {"libzmq3-dev": "zlink-libzmq3-dev is in its place"}
+OF_UBUNTU = "gutsy"  # the name of debootstrap's script
 JOBS = os.environ.get("JOBS", str(os.cpu_count()))
 
 
@@ -57,11 +58,14 @@ class Root:
             sys.exit(f"{self.path} is not empty: it would be removed at the end")
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o755)  # apt's own user has to get in
-        is_ubuntu = os.path.realpath(f"/usr/share/debootstrap/scripts/{self.suite}").endswith("/gutsy")  # where all of Ubuntu's lead
-        mirror = debian_packages.mirrors_of("Ubuntu" if is_ubuntu else "Debian")[:1]
+        script = pathlib.Path("/usr/share/debootstrap/scripts", self.suite)
+        # All of Ubuntu's lead to one script. Debian 12's debootstrap has no link of that kind for a newer Ubuntu, and has all of Debian's.
+        is_ubuntu = not script.exists() or script.resolve().name == OF_UBUNTU
+        mirror = (debian_packages.mirrors_of("Ubuntu" if is_ubuntu else "Debian") or [""])[0]
         with tempfile.TemporaryDirectory(prefix="zlink_keys_") as place:
+            which = [OF_UBUNTU] if is_ubuntu else []
             more = ["--components=main,universe", f"--keyring={keys_of_ubuntu(pathlib.Path(place))}"] if is_ubuntu else []
-            subprocess.run(["debootstrap", "--variant=minbase", *more, self.suite, self.path, *mirror], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["debootstrap", "--variant=minbase", *more, self.suite, self.path, mirror, *which], check=True, stdout=subprocess.DEVNULL)
         if is_ubuntu:
             sources = self.path / "etc/apt/sources.list"
             line = sources.read_text(encoding="utf-8").splitlines()[0]
