@@ -167,6 +167,8 @@ TEST_F(tls_server, agrees_on_no_protocol_inside_whatever_a_client_offers) {
 
 // Browsers offer these.
 TEST(wss_server, agrees_on_no_protocol_but_upgrades_inside_whatever_a_client_offers) {
+    if (!zmq_has("wss"))
+        GTEST_SKIP() << "built without WebSocket";
     context zmq;
     test_socket server = zmq.socket(ZMQ_PULL);
     tls_peer peer(raw_peer(server.bind("wss://127.0.0.1:*")), tls_peer::role::client);

@@ -2,6 +2,7 @@
 #define ZMQ_BUILD_DRAFT_API
 #include "certificates.hpp"
 #include "sockets.hpp"
+#include "transports.hpp"
 
 #include <cstdlib>
 
@@ -11,12 +12,13 @@ using namespace zlink_test;
 
 class wss_options : public ::testing::Test {
 protected:
-    std::string serve(const std::string &scheme = "wss") {
+    std::string serve(const std::string &over) {
         EXPECT_EQ(server.set(ZMQ_WSS_CERT_PEM, good().server.certificate_pem()), 0);
         EXPECT_EQ(server.set(ZMQ_WSS_KEY_PEM, good().server.key_pem()), 0);
-        EXPECT_EQ(zmq_bind(server.handle(), (scheme + "://127.0.0.1:*").c_str()), 0);
+        EXPECT_EQ(zmq_bind(server.handle(), (over + "://127.0.0.1:*").c_str()), 0);
         return server.last_endpoint();
     }
+    std::string serve() { return serve(scheme); }
     // The test's sockets would look for files.
     static void call(test_socket &from, const std::string &endpoint) {
         EXPECT_EQ(zmq_connect(from.handle(), endpoint.c_str()), 0) << zmq_strerror(zmq_errno());
@@ -34,6 +36,8 @@ protected:
         EXPECT_EQ(watch.next().value, EKEYREJECTED);
     }
 
+    // They hold for tls, too.
+    const std::string scheme = where_built({"wss", "tls"}).front();
     context zmq;
     test_socket server = zmq.socket(ZMQ_PULL);
     test_socket client = zmq.socket(ZMQ_PUSH);
@@ -59,7 +63,7 @@ TEST_F(wss_options, do_not_find_the_name_in_the_subject) {
     const identity named({.name = "a.example", .alternatives = ""}, &good().authority);
     server.set(ZMQ_WSS_CERT_PEM, named.certificate_pem());
     server.set(ZMQ_WSS_KEY_PEM, named.key_pem());
-    ASSERT_EQ(zmq_bind(server.handle(), "wss://127.0.0.1:*"), 0);
+    ASSERT_EQ(zmq_bind(server.handle(), (scheme + "://127.0.0.1:*").c_str()), 0);
     trust(good().authority);
     ASSERT_EQ(client.set(ZMQ_WSS_HOSTNAME, "a.example"), 0);
     expect_refusal(server.last_endpoint());
@@ -98,7 +102,8 @@ TEST_F(wss_options, are_refused_where_they_are_no_pem_and_not_read_back) {
     ASSERT_EQ(server.set(ZMQ_WSS_CERT_PEM, good().server.certificate_pem()), 0);
     ASSERT_EQ(server.set(ZMQ_WSS_KEY_PEM, good().authority.key_pem()), 0);
     EXPECT_EQ(server.get_text(ZMQ_TLS_KEY), std::string(1, '\0')) << "nor as a path";
-    EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), "wss://127.0.0.1:*"));  // another key
+    // The key of another certificate.
+    EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), (scheme + "://127.0.0.1:*").c_str()));
 }
 
 }  // namespace
