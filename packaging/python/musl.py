@@ -8,7 +8,6 @@ ZIG is where pip has put ziglang, PROCESSOR what `uname -m` tells there. What wa
 
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
@@ -93,9 +92,9 @@ def main(zig, processor, directory, jobs):
     for name in HEADERS:
         (headers / name).unlink(missing_ok=True)
         (headers / name).symlink_to(f"/usr/include/{name}")
-    other = "" if processor == platform.machine() else f"set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR {processor})\n"
+    # The C library is another one even where the processor is this machine's. Named so, the system is another to CMake: its programs do not run here.
     (root / "toolchain.cmake").write_text(
-        f"{other}"
+        f"set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR {processor})\n"
         f"set(CMAKE_C_COMPILER {root}/bin/cc)\nset(CMAKE_CXX_COMPILER {root}/bin/c++)\n"
         f"set(CMAKE_AR {root}/bin/ar)\nset(CMAKE_RANLIB {root}/bin/ranlib)\n"
         "set(CMAKE_LINKER /usr/bin/ld)\n"
