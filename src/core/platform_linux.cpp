@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "core/epoll_set.hpp"
+#include "core/loop_descriptor.hpp"
 #include "memory/of_thread.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -141,6 +142,14 @@ public:
             return error::none;
         ::close(descriptor);
         return error::no_memory;
+    }
+
+    error make_loop_descriptor(const wakeup &level, std::unique_ptr<loop_descriptor> &out) noexcept override {
+        std::unique_ptr<loop_descriptor> made(new (std::nothrow) loop_descriptor);
+        const error e = made ? made->open(level) : error::no_memory;
+        if (!failed(e))
+            out = std::move(made);
+        return e;
     }
 
     sending_thread &this_thread() noexcept override {

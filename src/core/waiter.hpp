@@ -94,11 +94,18 @@ struct sending_thread {
     spin_rest rest;
 };
 
+class loop_descriptor;
+
 class waiter {
 public:
     virtual ~waiter() = default;
     /// Creates a wakeup; too_many_files and the like when the system refuses.
     virtual error make_wakeup(std::unique_ptr<wakeup> &out) noexcept = 0;
+    /// Creates what an event loop waits on instead of `level`; not_supported where there is no such
+    /// thing.
+    virtual error make_loop_descriptor(const wakeup &, std::unique_ptr<loop_descriptor> &) noexcept {
+        return error::not_supported;
+    }
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;

@@ -318,6 +318,7 @@ inline pipe_direction &receiver::back() const noexcept { return *static_cast<con
 
 inline void receiver::note_use() noexcept { back().lease.note_use(); }
 inline bool receiver::is_lease_over() const noexcept { return back().lease.is_over(); }
+inline bool receiver::is_leased() const noexcept { return back().lease.is_out(); }
 inline bool receiver::is_recalled() const noexcept { return back().lease.is_recalled(); }
 inline bool receiver::has_untaken() const noexcept { return other().writes_.published() != reads_.taken(); }
 

@@ -31,6 +31,8 @@ public:
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at
     /// has_input() again.
     void arm_reader() noexcept;
+    /// While this thread uses the lease of the reading half: it hears by itself of what it reads.
+    void disarm_reader() noexcept { in_->reader_armed.store(false, std::memory_order_relaxed); }
 
     /// The mark of what comes here, in messages, as far as it is not one in octets that holds small
     /// messages up; 0 without one.
@@ -71,6 +73,7 @@ public:
     void note_use() noexcept;
     /// Neither asked for nor leased.
     bool is_lease_over() const noexcept;
+    bool is_leased() const noexcept;
     /// Whether the I/O thread waits for the end of the use.
     bool is_recalled() const noexcept;
     /// While the lease is in use: whether messages were published to this end that it has not

@@ -3,8 +3,11 @@
 #include "socket/borrower.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <poll.h>
+
+#include "core/loop_descriptor.hpp"
 
 namespace zlink {
 
@@ -29,9 +32,16 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     // only looks would keep the I/O thread from its streams.
     if (!is_wait())
         return;
+    if (why == purpose::loop) {
+        const time_point now = clock_.now();
+        const bool comes_soon = now - std::exchange(looked_at_, now) < lease_policy::between_looks;
+        if (size_ < pipes.size() && !has_many_ && account_.asks(comes_soon))
+            ask_for_leases(pipes, true);
+        return;
+    }
     const auto done = account_.until(clock_.now(), [this] { return how_.this_thread().in_large_writes; });
     if (size_ < pipes.size() && account_.asks(done.is_little))
-        ask_for_leases(pipes);
+        ask_for_leases(pipes, has_many_);
     if (lateness_.gives_back(
             done, why == purpose::room, [this] { return expects_large(); }, account_)) {
         for (std::size_t i = 0; i < size_; ++i)
@@ -57,7 +67,7 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
 
 /// Asks for what is not leased: this thread is likely to come back soon. It goes on behind the pipe
 /// where the last call has stopped, so that of very many each is looked at in time.
-void borrower::ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept {
+void borrower::ask_for_leases(std::span<const pipe_end_ptr> pipes, bool wants_dialogue) noexcept {
     const std::size_t count = std::min(pipes.size(), lease_policy::most_pipes_looked_at);
     try {
         // Memory first: a lease that is granted and not listed would be taken into use by nobody.
@@ -68,7 +78,7 @@ void borrower::ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept {
     for (std::size_t i = 0; i < count && uses_.size() < lease_policy::most_leases; ++i) {
         next_ = next_ + 1 < pipes.size() ? next_ + 1 : 0;
         pipe_end &pipe = *pipes[next_];
-        if ((!has_many_ || pipe.take_dialogue()) && pipe.ask_for_lease())
+        if ((!wants_dialogue || pipe.take_dialogue()) && pipe.ask_for_lease())
             uses_.push_back({&pipe});
     }
 }
@@ -101,6 +111,33 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
     if (is_wait())
         account_.begin_wait(now);
     return size_;
+}
+
+/// While a message is there the loop is not told of streams: it knows already, and may not want it
+/// now.
+void borrower::read_for(loop_descriptor &loop) noexcept {
+    const std::span<use> in_use(uses_.data(), size_);
+    std::array<int, few_pipes> told;
+    for (std::size_t left = loop.take_told(told); left > 0; --left)
+        for (use &u : in_use)
+            u.is_watched = u.is_watched && u.stream != told[left - 1];
+    for (const use &u : in_use)
+        u.pipe->disarm_reader();
+    (void)read([](std::size_t, use &u) { return !u.is_watched && write_beside(u); });
+    return_unread();
+    if (std::ranges::any_of(in_use, [](const use &u) { return u.pipe->has_untaken(); }))
+        return;
+    for (use &u : in_use) {
+        if (!u.is_kept || u.is_watched)
+            continue;
+        u.stream = u.held.port().descriptor();
+        u.is_watched = u.is_kept = loop.watch(u.stream, events_for(u));
+        note_use(u);
+    }
+}
+
+bool borrower::has_new() const noexcept {
+    return std::ranges::any_of(uses_, [](const use &u) { return !u.is_kept && u.pipe->is_leased(); });
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {

@@ -22,6 +22,8 @@
 
 namespace zlink {
 
+class loop_descriptor;
+
 class borrower {
 public:
     static constexpr std::size_t few_pipes = lease_policy::few_pipes;
@@ -32,6 +34,7 @@ public:
         look,  // without waiting
         room,  // to wait until the peer has taken something
         wait,  // for whatever comes
+        loop,  // without waiting: an event loop of the application does, and comes back
     };
     /// Takes into use what is leased. A thread that waits may ask for others of `pipes`; it gives
     /// all back when it is better to read them while it works.
@@ -70,6 +73,18 @@ public:
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
+    /// For an event loop: reads what that was told of, and has it watch all where nothing is there.
+    /// The streams that it cannot watch are for the I/O threads.
+    void read_for(loop_descriptor &loop) noexcept;
+    /// Whether one was granted that no begin() has seen yet.
+    bool has_new() const noexcept;
+    bool has_any() const noexcept { return !uses_.empty(); }
+    /// All go back at end(), and it is long until others are asked for: the thread waits otherwise.
+    void give_all_back() noexcept {
+        for (std::size_t i = 0; i < size_; ++i)
+            uses_[i].is_kept = false;
+        account_.put_off_asking();
+    }
     /// Tries again to write what full streams did not take.
     void write_full() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
@@ -142,6 +157,8 @@ private:
         reading held = {};                // while it is in use
         std::uint32_t waits_in_vain = 0;  // that brought something elsewhere
         bool is_kept = false;
+        bool is_watched = false;  // by an event loop
+        int stream = -1;          // of which that knows it
     };
 
     /// Tries a stream again that was full, or busy: a thread that reads without waiting does not
@@ -160,7 +177,7 @@ private:
     /// Whether the use counts as such of what is borrowed.
     bool is_wait() const noexcept { return why_ != purpose::look; }
     static short events_for(const use &u) noexcept;
-    void ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept;
+    void ask_for_leases(std::span<const pipe_end_ptr> pipes, bool wants_dialogue) noexcept;
     void take_out(std::size_t at) noexcept {
         std::swap(uses_[at], uses_.back());
         uses_.pop_back();
@@ -193,6 +210,7 @@ private:
 
     const clock_source &clock_;
     waiter &how_;
+    time_point looked_at_{};  // by an event loop, the last time
     lease_policy::work_account account_;
     lease_policy::lateness lateness_;
     lease_policy::wake_account wakes_;

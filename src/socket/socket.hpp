@@ -161,9 +161,7 @@ public:
     error wait_level(const wakeup *&out) noexcept { return wait_.level(out); }
     /// The descriptor that ZMQ_FD has given, if what had raised it was taken in since the last
     /// call; else -1.
-    int take_raised_descriptor() noexcept {
-        return pipes_.take_news() && pipes_.is_exported() ? mailbox_->level()->descriptor() : -1;
-    }
+    int take_raised_descriptor() noexcept { return pipes_.take_news() ? wait_.exported_descriptor() : -1; }
 
     // ---- steering ----
 

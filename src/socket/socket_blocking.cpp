@@ -34,7 +34,7 @@ error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
         wait_.flush_remainder();
-        const bool found = pipes_.is_exported() ? pattern_->arm(true, false) : wait_.read_leased();
+        const bool found = pipes_.is_exported() ? wait_.read_and_arm_for_loop() : wait_.read_leased();
         return found ? pattern_->receive(out) : error::again;
     }
     return wait_for(ZMQ_POLLIN, options_.receive_timeout_ms, [&] { return pattern_->receive(out); });

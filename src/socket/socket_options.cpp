@@ -124,10 +124,8 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
 }
 
 error socket::export_descriptor(int &descriptor) {
-    const wakeup *level = nullptr;
-    if (const error e = wait_level(level); failed(e))
+    if (const error e = wait_.export_descriptor(descriptor); failed(e))
         return e;
-    descriptor = level->descriptor();
     if (pipes_.tells_changes())
         return error::none;
     pipes_.export_level();
@@ -141,6 +139,7 @@ error socket::export_level(int number, int &descriptor) {
     const wakeup *commands = nullptr;
     if (const error e = wait_level(commands); failed(e))
         return e;
+    wait_.leave_loop_alone();
     if (!levels_) {
         pipes_.leave_direct_input();
         pipes_.leave_direct_output();

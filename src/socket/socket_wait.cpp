@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <utility>
 
+#include "core/loop_descriptor.hpp"
 #include "zmq.h"
 
 namespace zlink {
@@ -44,8 +45,12 @@ bool socket_wait::fills_offer(time_point deadline) noexcept {
 bool socket_wait::borrow(short wanted, bool is_alone, time_point deadline) noexcept {
     if (wanted & ZMQ_POLLIN)
         flush_remainder();  // a sender that waits for room is in its stream still
-    if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || pipes_.is_exported())
+    if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)))
         return false;
+    if (__builtin_expect(pipes_.is_exported(), 0)) {
+        give_back_what_a_loop_has();
+        return false;
+    }
     leases_.begin(pipes_.live(), wanted & ZMQ_POLLIN ? borrower::purpose::wait : borrower::purpose::room);
     if (leases_.size() == 0)
         return spin_before_sleep(wanted, is_alone);
@@ -238,6 +243,8 @@ error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept
     constexpr int most_tries = 8;
     short all = 0;
     ready = 0;
+    if (reads)
+        read_for_loop();
     if (const error e = look(both, all, false); failed(e))
         return e;
     if (reads)
@@ -250,8 +257,65 @@ error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept
             break;
         }
     }
+    if (reads && !(all & ZMQ_POLLIN))
+        hear_of_new_leases();
     ready = static_cast<short>(all & wanted);
     return error::none;
+}
+
+/// The number stays the same. Where the system has no descriptor left the level's own does: the
+/// loop is told of no streams then, and the I/O threads read them.
+error socket_wait::export_descriptor(int &out) noexcept {
+    if (exported_ < 0) {
+        const wakeup *commands = nullptr;
+        if (const error e = level(commands); failed(e))
+            return e;
+        (void)blocking_.make_loop_descriptor(*commands, loop_);
+        exported_ = loop_ ? loop_->descriptor() : commands->descriptor();
+    }
+    out = exported_;
+    return error::none;
+}
+
+/// An event loop that comes back soon, each time, reads as a thread does that waits: a program says
+/// by its call that it looks, and is about to go to its loop where there is nothing. The leases are
+/// out of use before pipes are armed: those in use are armed for nobody.
+void socket_wait::read_for_loop() noexcept {
+    if (!loop_ || !may_borrow_for_loop_)
+        return;
+    pipes_.leave_direct_input();
+    leases_.begin(pipes_.live(), borrower::purpose::loop);
+    leases_.read_for(*loop_);
+    return_leases();
+}
+
+/// This call may have taken in the wake-up that said so.
+void socket_wait::hear_of_new_leases() noexcept {
+    if (__builtin_expect(leases_.has_new(), 0))
+        pipes_.post_look_again();
+}
+
+bool socket_wait::read_and_arm_for_loop() {
+    read_for_loop();
+    const bool is_there = pipes_.rules().arm(true, false);
+    if (!is_there)
+        hear_of_new_leases();
+    return is_there;
+}
+
+/// The thread waits in a call, or is told by a descriptor that knows of no streams.
+void socket_wait::give_back_what_a_loop_has() noexcept {
+    if (!leases_.has_any())
+        return;
+    pipes_.leave_direct_input();
+    leases_.begin(pipes_.live(), borrower::purpose::look);
+    leases_.give_all_back();
+    return_leases();
+}
+
+void socket_wait::leave_loop_alone() noexcept {
+    may_borrow_for_loop_ = false;
+    give_back_what_a_loop_has();
 }
 
 bool socket_wait::arm(short wanted) noexcept {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/loop_descriptor.hpp"
 #include "core/waiter.hpp"
 #include "pipe/flow/pace.hpp"
 #include "pipe/flow/spins.hpp"
@@ -44,6 +45,14 @@ public:
         out = inbox_.level();
         return out ? error::none : make_level(out);
     }
+    /// The descriptor of ZMQ_FD. Errors of the system.
+    error export_descriptor(int &out) noexcept;
+    /// Once ZMQ_FD was asked for; else -1.
+    int exported_descriptor() const noexcept { return exported_; }
+    /// The event loop is told by something else too, which the I/O threads raise: they read.
+    void leave_loop_alone() noexcept;
+    /// Reads, and arms for what comes, once ZMQ_FD was asked for. True when a message is there.
+    bool read_and_arm_for_loop();
     /// Reads what is leased.
     bool read_leased() noexcept;
     /// For a thread that has been sending, and now looks for something else: writes what the I/O
@@ -118,6 +127,9 @@ private:
     void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }
 
     error look(short wanted, short &ready, bool reads) noexcept;
+    void read_for_loop() noexcept;
+    void hear_of_new_leases() noexcept;
+    void give_back_what_a_loop_has() noexcept;
     error look_and_arm(short wanted, short &ready, bool reads) noexcept;
     error make_level(const wakeup *&out) noexcept;
     /// Null when memory is short.
@@ -140,6 +152,9 @@ private:
     waiter &blocking_;
     const clock_source &clock_;
     spins spins_;
+    int exported_ = -1;                      // by ZMQ_FD
+    std::unique_ptr<loop_descriptor> loop_;  // what that is, unless it is the level
+    bool may_borrow_for_loop_ = true;
     std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
     std::vector<wait_item> waits_;     // scratch
 };

@@ -41,7 +41,7 @@ public:
     reading_half &leased_half() noexcept override { return *this; }
     bool expects_large() const noexcept override { return is_large_next; }
     bool has_read() const noexcept override { return has_octets; }
-    int descriptor() const noexcept override { return 12345; }
+    int descriptor() const noexcept override { return stream; }
     bool expects_more() const noexcept override {
         if (++looks == most_looks) {
             ADD_FAILURE() << "looks without end";
@@ -87,6 +87,7 @@ public:
     }
 
     std::function<written()> on_write = [] { return written::refused; };
+    int stream = 12345;
     bool is_stream_full = false;
     bool is_stream_busy = false;
     bool is_for_input = false;

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "core/loop_descriptor.hpp"
 #include "core/platform.hpp"
 #include "no_endpoints.hpp"
 #include "socket/options.hpp"
@@ -34,6 +35,9 @@ public:
 class scripted_waiter final : public waiter {
 public:
     error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override { return real_->make_wakeup(out); }
+    error make_loop_descriptor(const wakeup &level, std::unique_ptr<loop_descriptor> &out) noexcept override {
+        return has_loops ? real_->make_loop_descriptor(level, out) : error::too_many_files;
+    }
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
         if (deadline == time_point::min())
             return ++asks, on_ask(items);
@@ -58,6 +62,7 @@ public:
 
     sending_thread thread;
     bool has_time = false;
+    bool has_loops = true;                  // descriptors for them
     mutable std::function<void()> on_look;  // once
     std::function<error(std::span<wait_item>)> on_wait = [](std::span<wait_item>) {
         return error::timed_out;

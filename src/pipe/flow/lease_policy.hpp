@@ -56,6 +56,8 @@ public:
         streak_ = -asks_again_after;
         return true;
     }
+    /// For long: what it would ask for goes back each time that it waits.
+    void put_off_asking() noexcept { streak_ = -asks_again_after * asks_again_after; }
     /// To copy a large body out has taken so long: that was no work of the thread's own.
     void note_copying(duration taken) noexcept { copying_ += taken; }
     /// It waits, from `now` on; to read what comes then is part of the wait.

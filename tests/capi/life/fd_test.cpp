@@ -1,7 +1,9 @@
 // ZMQ_FD: what makes it readable, for those who wait on it in a loop of their own.
 #include "transports.hpp"
 
+#include <chrono>
 #include <poll.h>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -217,6 +219,66 @@ TEST_P(descriptor, wakes_for_a_subscription) {
 }
 
 // A poll over both: what the one takes in is what the other says.
+/// One side of a talk, with a loop that does not always do the same: it asks for the events, or
+/// receives until there is nothing, or waits in the call, and may be away for longer than a lease
+/// lasts.
+class talker {
+public:
+    talker(watched_socket &self, unsigned seed) : self_(self), random_(seed) {}
+
+    /// False when nothing has come for long.
+    bool receive(frames &out) {
+        for (;;) {
+            if (chance(3))
+                std::this_thread::sleep_for(std::chrono::milliseconds(random_() % 12));
+            const int flags = chance(2) ? 0 : ZMQ_DONTWAIT;
+            if (chance(50) && !(self_.self.get(ZMQ_EVENTS) & ZMQ_POLLIN)) {
+                if (!is_readable(self_.fd, patience_ms))
+                    return false;
+                continue;
+            }
+            out = self_.self.receive_all(flags);
+            if (!out.empty())
+                return true;
+            if (flags == 0 || zmq_errno() != EAGAIN || !is_readable(self_.fd, patience_ms))
+                return false;
+        }
+    }
+    bool chance(unsigned of_hundred) { return random_() % 100 < of_hundred; }
+
+private:
+    watched_socket &self_;
+    std::minstd_rand random_;
+};
+
+TEST_P(descriptor, carries_a_long_talk_of_loops_of_any_kind) {
+    constexpr int rounds = 1500;
+    context zmq;
+    watched_socket server(zmq, ZMQ_ROUTER);
+    watched_socket client(zmq, ZMQ_DEALER);
+    client.self.connect(server.self.bind(scratch_endpoint(GetParam())));
+    std::thread serving([&] {
+        talker self(server, 1);
+        frames got;
+        for (int i = 0; i < rounds; ++i) {
+            ASSERT_TRUE(self.receive(got)) << "question " << i;
+            ASSERT_TRUE(server.self.send_all(got));
+        }
+    });
+    talker self(client, 2);
+    frames got;
+    for (int next = 0, answered = 0; answered < rounds; ++answered) {
+        while (next < rounds && (next == answered || (next < answered + 4 && self.chance(30))))
+            ASSERT_TRUE(client.self.send_all({std::to_string(next++)}));
+        if (!self.receive(got)) {
+            ADD_FAILURE() << "answer " << answered;
+            break;
+        }
+        EXPECT_EQ(got, frames{std::to_string(answered)});
+    }
+    serving.join();
+}
+
 TEST_P(descriptor, shows_itself_in_a_poll_of_its_socket) {
     context zmq;
     test_socket peer = zmq.socket(ZMQ_PUSH);
@@ -230,7 +292,8 @@ TEST_P(descriptor, shows_itself_in_a_poll_of_its_socket) {
     EXPECT_EQ(items[1].revents, ZMQ_POLLIN);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::ValuesIn(where_built({"tcp", "ipc", "inproc", "ws"})),
+INSTANTIATE_TEST_SUITE_P(over, descriptor,
+                         testing::ValuesIn(where_built({"tcp", "ipc", "inproc", "ws", "tls"})),
                          [](const auto &each) { return each.param; });
 
 }  // namespace

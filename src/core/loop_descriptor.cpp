@@ -1,0 +1,70 @@
+// One set of epoll(7), which a loop waits for as for any other descriptor. Nobody sleeps in it.
+#include "core/loop_descriptor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/platform.hpp"
+#include "core/waiter.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr std::size_t most_streams_told = 32;  // in one call
+
+std::uint32_t to_epoll(short events) noexcept {
+    return (events & POLLIN ? EPOLLIN : 0u) | (events & POLLOUT ? EPOLLOUT : 0u) | EPOLLONESHOT;
+}
+
+}  // namespace
+
+loop_descriptor::~loop_descriptor() {
+    if (epoll_ < 0)
+        return;
+    const platform::cancellation_shield shield;
+    ::close(epoll_);
+}
+
+error loop_descriptor::open(const wakeup &level) noexcept {
+    const platform::cancellation_shield shield;
+    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_ < 0)
+        return from_errno(errno);
+    epoll_event up{};
+    up.events = EPOLLIN;
+    up.data.fd = -1;
+    return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, level.descriptor(), &up) == 0 ? error::none : from_errno(errno);
+}
+
+/// A stream that was told of is still in the set, unless it was closed.
+bool loop_descriptor::watch(int stream, short events) noexcept {
+    epoll_event wanted{};
+    wanted.events = to_epoll(events);
+    wanted.data.fd = stream;
+    const bool is_watched = ::epoll_ctl(epoll_, EPOLL_CTL_MOD, stream, &wanted) == 0 ||
+                            (errno == ENOENT && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, stream, &wanted) == 0);
+    untold_ += is_watched;
+    return is_watched;
+}
+
+std::size_t loop_descriptor::take_told(std::span<int> out) noexcept {
+    if (untold_ == 0)
+        return 0;
+    std::array<epoll_event, most_streams_told> ready;  // the level may be one of them
+    const platform::cancellation_shield shield;
+    const int most = static_cast<int>(std::min(out.size(), most_streams_told));
+    const int count = ::epoll_wait(epoll_, ready.data(), most, 0);
+    std::size_t told = 0;
+    for (int i = 0; i < count; ++i)
+        if (const int stream = ready[static_cast<std::size_t>(i)].data.fd; stream >= 0)
+            out[told++] = stream;
+    untold_ -= std::min(told, untold_);
+    return told;
+}
+
+}  // namespace zlink
