@@ -23,9 +23,11 @@ public:
     struct found {
         std::uint64_t messages = 0;
         std::uint64_t subscriptions = 0;  // and their ends
+        std::uint64_t beside_handshake = 0;  // messages in boxes that came with its end
     };
 
     void feed(byte_span octets, const box_watch &boxes, found &to) {
+        is_beside_handshake_ = false;
         while (!octets.empty()) {
             const std::size_t passed = std::min<std::uint64_t>(to_pass_, octets.size());
             keep(octets.first(passed));
@@ -63,11 +65,15 @@ private:
     }
     /// The greeting, or a frame, is whole.
     void end(const box_watch &boxes, found &to) {
-        if (is_box())
+        if (is_box()) {
+            const std::uint64_t before = to.messages;
             count_box(boxes, to);
-        else if (is_in_frame_)
+            to.beside_handshake += is_beside_handshake_ ? to.messages - before : 0;
+        } else if (is_in_frame_) {
+            is_beside_handshake_ = is_sealed_;
             count(header_.has_more(), header_.is_command(), kept_, to);
-        else if (kept_.size() == greeting_size)
+        }
+        if (!is_in_frame_ && kept_.size() == greeting_size)
             is_sealed_ = as_text(byte_span(kept_).subspan(mechanism_at, 6)) == std::string_view("CURVE\0", 6);
         is_in_frame_ = false;
         kept_.clear();
@@ -99,7 +105,8 @@ private:
 
     std::uint64_t to_pass_ = greeting_size;  // or of the body of a frame
     bool is_in_frame_ = false;
-    bool is_sealed_ = false;           // by CURVE
+    bool is_sealed_ = false;  // by CURVE
+    bool is_beside_handshake_ = false;
     std::vector<std::uint8_t> begin_;  // of a header that is not whole
     std::vector<std::uint8_t> kept_;
     std::vector<std::uint8_t> text_;  // of a box

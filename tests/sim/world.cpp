@@ -408,7 +408,10 @@ void world::go_on(strand &who) {
 }
 
 unsigned world::next_failure() noexcept {
-    return short_reads > 0 && faults.chance(short_reads) ? static_cast<unsigned>(faults.between(1, 6)) : 0;
+    if (short_reads == 0 || !faults.chance(short_reads))
+        return 0;
+    has_failed_reading_ = true;
+    return static_cast<unsigned>(faults.between(1, 6));
 }
 
 void world::may_switch() noexcept {

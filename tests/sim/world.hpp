@@ -215,6 +215,8 @@ public:
     std::uint64_t short_reads = 0;  // in which an allocation fails, of a million
     /// Which allocation of a reading fails; 0: none.
     unsigned next_failure() noexcept;
+    /// Whether any was to.
+    bool has_failed_reading() const noexcept { return has_failed_reading_; }
     descriptor_table *descriptors = nullptr;
     pipe_watch pipes{*this};
     fan_watch fans;
@@ -288,6 +290,7 @@ private:
     void print(const std::string &text) const;
     friend class sim_loop;
     friend class sim_wakeup;
+    bool has_failed_reading_ = false;
     bool loses_ring(const sim_wakeup &level) const noexcept;
     bool step();
     void go_on(strand &who);
