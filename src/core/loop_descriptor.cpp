@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "core/platform.hpp"
 #include "core/waiter.hpp"
@@ -23,22 +22,15 @@ std::uint32_t to_epoll(short events) noexcept {
 
 }  // namespace
 
-loop_descriptor::~loop_descriptor() {
-    if (epoll_ < 0)
-        return;
-    const platform::cancellation_shield shield;
-    ::close(epoll_);
-}
-
 error loop_descriptor::open(const wakeup &level) noexcept {
-    const platform::cancellation_shield shield;
-    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_ < 0)
+    epoll_ = owned_descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_)
         return from_errno(errno);
     epoll_event up{};
     up.events = EPOLLIN;
     up.data.fd = -1;
-    return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, level.descriptor(), &up) == 0 ? error::none : from_errno(errno);
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, level.descriptor(), &up) == 0 ? error::none
+                                                                                  : from_errno(errno);
 }
 
 /// A stream that was told of is still in the set, unless it was closed.
@@ -46,8 +38,9 @@ bool loop_descriptor::watch(int stream, short events) noexcept {
     epoll_event wanted{};
     wanted.events = to_epoll(events);
     wanted.data.fd = stream;
-    const bool is_watched = ::epoll_ctl(epoll_, EPOLL_CTL_MOD, stream, &wanted) == 0 ||
-                            (errno == ENOENT && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, stream, &wanted) == 0);
+    const bool is_watched =
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, stream, &wanted) == 0 ||
+        (errno == ENOENT && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stream, &wanted) == 0);
     untold_ += is_watched;
     return is_watched;
 }
@@ -58,7 +51,7 @@ std::size_t loop_descriptor::take_told(std::span<int> out) noexcept {
     std::array<epoll_event, most_streams_told> ready;  // the level may be one of them
     const platform::cancellation_shield shield;
     const int most = static_cast<int>(std::min(out.size(), most_streams_told));
-    const int count = ::epoll_wait(epoll_, ready.data(), most, 0);
+    const int count = ::epoll_wait(epoll_.get(), ready.data(), most, 0);
     std::size_t told = 0;
     for (int i = 0; i < count; ++i)
         if (const int stream = ready[static_cast<std::size_t>(i)].data.fd; stream >= 0)

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "core/owned_descriptor.hpp"
 
 namespace zlink {
 
@@ -18,14 +19,9 @@ class wakeup;
 
 class loop_descriptor {
 public:
-    loop_descriptor() noexcept = default;
-    ~loop_descriptor();
-    loop_descriptor(const loop_descriptor &) = delete;
-    loop_descriptor &operator=(const loop_descriptor &) = delete;
-
     /// `level` outlives this. Errors of epoll_create1(2) and epoll_ctl(2).
     error open(const wakeup &level) noexcept;
-    int descriptor() const noexcept { return epoll_; }
+    int descriptor() const noexcept { return epoll_.get(); }
     /// `events`: POLLIN, POLLOUT of poll(2). False when the system refuses.
     bool watch(int stream, short events) noexcept;
     /// Puts the streams of which the loop has been told since they were watched into `out`, and
@@ -34,7 +30,7 @@ public:
     std::size_t take_told(std::span<int> out) noexcept;
 
 private:
-    int epoll_ = -1;
+    owned_descriptor epoll_;
     std::size_t untold_ = 0;  // of those that were watched; some of them may be closed
 };
 
