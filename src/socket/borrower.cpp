@@ -113,25 +113,25 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
     return size_;
 }
 
-/// While a message is there the loop is not told of streams: it knows already, and may not want it
-/// now.
-void borrower::read_for(loop_descriptor &loop) noexcept {
-    const std::span<use> in_use(uses_.data(), size_);
+/// The number of a stream may be another one's by now. That one is read once more than need be.
+void borrower::take_told(loop_descriptor &loop) noexcept {
     std::array<int, few_pipes> told;
     for (std::size_t left = loop.take_told(told); left > 0; --left)
-        for (use &u : in_use)
-            u.is_watched = u.is_watched && u.stream != told[left - 1];
-    for (const use &u : in_use)
-        u.pipe->disarm_reader();
-    (void)read([](std::size_t, use &u) { return !u.is_watched && write_beside(u); });
-    return_unread();
-    if (std::ranges::any_of(in_use, [](const use &u) { return u.pipe->has_untaken(); }))
-        return;
-    for (use &u : in_use) {
-        if (!u.is_kept || u.is_watched)
+        for (use &u : uses_)
+            if (u.stream == told[left - 1])
+                u.watched = 0;
+}
+
+/// A stream that was full is watched for room, too.
+void borrower::leave_to(loop_descriptor &loop) noexcept {
+    for (std::size_t i = 0; i < size_; ++i) {
+        use &u = uses_[i];
+        const short wanted = events_for(u);
+        if (!u.is_kept || u.watched == wanted)
             continue;
         u.stream = u.held.port().descriptor();
-        u.is_watched = u.is_kept = loop.watch(u.stream, events_for(u));
+        u.is_kept = loop.watch(u.stream, wanted);
+        u.watched = u.is_kept ? wanted : short{0};
         note_use(u);
     }
 }

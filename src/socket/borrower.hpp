@@ -73,9 +73,23 @@ public:
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
-    /// For an event loop: reads what that was told of, and has it watch all where nothing is there.
-    /// The streams that it cannot watch are for the I/O threads.
-    void read_for(loop_descriptor &loop) noexcept;
+    /// The loop was told of these streams: it watches them no more. Before begin().
+    void take_told(loop_descriptor &loop) noexcept;
+    /// For an event loop, after begin(): reads what it does not watch, and writes on where a stream
+    /// was full. `tell_unarmed(pipe_end &)` is told of each pipe.
+    template <class LooksAgain>
+    void read_for_loop(LooksAgain &&tell_unarmed) noexcept {
+        for (std::size_t i = 0; i < size_; ++i)
+            uses_[i].pipe->disarm_reader();
+        (void)read([](std::size_t, use &u) {
+            return (u.watched == 0 || u.held.port().is_held_up()) && write_beside(u);
+        });
+        return_unread();
+        for (std::size_t i = 0; i < size_; ++i)
+            tell_unarmed(*uses_[i].pipe);
+    }
+    /// Has the loop watch all. Streams that it cannot watch are for the I/O threads.
+    void leave_to(loop_descriptor &loop) noexcept;
     /// Whether one was granted that no begin() has seen yet.
     bool has_new() const noexcept;
     bool has_any() const noexcept { return !uses_.empty(); }
@@ -157,8 +171,8 @@ private:
         reading held = {};                // while it is in use
         std::uint32_t waits_in_vain = 0;  // that brought something elsewhere
         bool is_kept = false;
-        bool is_watched = false;  // by an event loop
-        int stream = -1;          // of which that knows it
+        short watched = 0;  // events of poll(2), by an event loop
+        int stream = -1;    // the descriptor by which that knows it
     };
 
     /// Tries a stream again that was full, or busy: a thread that reads without waiting does not

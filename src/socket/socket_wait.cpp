@@ -243,10 +243,11 @@ error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept
     constexpr int most_tries = 8;
     short all = 0;
     ready = 0;
-    if (reads)
-        read_for_loop();
+    hear_of_streams();
     if (const error e = look(both, all, false); failed(e))
         return e;
+    if (reads && !(all & ZMQ_POLLIN) && read_for_loop())
+        all |= ZMQ_POLLIN;
     if (reads)
         flush_remainder();
     for (int tries = 0; all != both && !pipes_.has_commands() && arm(static_cast<short>(both & ~all));) {
@@ -277,30 +278,49 @@ error socket_wait::export_descriptor(int &out) noexcept {
     return error::none;
 }
 
+/// Whatever is there: the loop would be told again and again.
+void socket_wait::hear_of_streams() noexcept {
+    if (loop_)
+        leases_.take_told(*loop_);
+}
+
 /// An event loop that comes back soon, each time, reads as a thread does that waits: a program says
-/// by its call that it looks, and is about to go to its loop where there is nothing. The leases are
-/// out of use before pipes are armed: those in use are armed for nobody.
-void socket_wait::read_for_loop() noexcept {
-    if (!loop_ || !may_borrow_for_loop_)
-        return;
+/// by a call that finds nothing that it is about to go to its loop. It is told of a stream only
+/// where there is no message: it may not want those that are there. The leases are out of use
+/// before pipes are armed: those in use are armed for nobody. True when a message is there.
+bool socket_wait::read_for_loop() noexcept {
+    if (!may_borrow_for_loop())
+        return false;
     pipes_.leave_direct_input();
     leases_.begin(pipes_.live(), borrower::purpose::loop);
-    leases_.read_for(*loop_);
+    leases_.read_for_loop([this](pipe_end &pipe) {
+        if (pipe.slot.is_attached())
+            pipes_.look_for_input(pipe);
+    });
+    bool is_there = false;
+    try {
+        is_there = leased() > 0 && pipes_.rules().has_input();
+        if (!is_there)
+            leases_.leave_to(*loop_);
+    } catch (...) {
+        pipes_.post_look_again();
+    }
     return_leases();
+    return is_there;
 }
 
 /// This call may have taken in the wake-up that said so.
 void socket_wait::hear_of_new_leases() noexcept {
-    if (__builtin_expect(leases_.has_new(), 0))
+    if (may_borrow_for_loop() && leases_.has_new())
         pipes_.post_look_again();
 }
 
 bool socket_wait::read_and_arm_for_loop() {
-    read_for_loop();
-    const bool is_there = pipes_.rules().arm(true, false);
-    if (!is_there)
-        hear_of_new_leases();
-    return is_there;
+    hear_of_streams();
+    if (read_for_loop() || pipes_.rules().arm(true, false))
+        return true;
+    hear_of_new_leases();
+    return false;
 }
 
 /// The thread waits in a call, or is told by a descriptor that knows of no streams.
@@ -314,7 +334,7 @@ void socket_wait::give_back_what_a_loop_has() noexcept {
 }
 
 void socket_wait::leave_loop_alone() noexcept {
-    may_borrow_for_loop_ = false;
+    is_loop_told_otherwise_ = true;
     give_back_what_a_loop_has();
 }
 

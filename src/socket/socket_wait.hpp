@@ -127,7 +127,9 @@ private:
     void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }
 
     error look(short wanted, short &ready, bool reads) noexcept;
-    void read_for_loop() noexcept;
+    bool may_borrow_for_loop() const noexcept { return loop_ && !is_loop_told_otherwise_; }
+    void hear_of_streams() noexcept;
+    bool read_for_loop() noexcept;
     void hear_of_new_leases() noexcept;
     void give_back_what_a_loop_has() noexcept;
     error look_and_arm(short wanted, short &ready, bool reads) noexcept;
@@ -154,9 +156,9 @@ private:
     spins spins_;
     int exported_ = -1;                      // by ZMQ_FD
     std::unique_ptr<loop_descriptor> loop_;  // what that is, unless it is the level
-    bool may_borrow_for_loop_ = true;
-    std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
-    std::vector<wait_item> waits_;     // scratch
+    bool is_loop_told_otherwise_ = false;    // of input, by who reads
+    std::span<std::uint8_t> offered_;        // what a zmq_recv gave, while it waits
+    std::vector<wait_item> waits_;           // scratch
 };
 
 }  // namespace zlink

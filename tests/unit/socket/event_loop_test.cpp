@@ -15,12 +15,14 @@ using namespace std::chrono_literals;
 /// The stream of its peer is an eventfd.
 class event_loop_test : public test::borrowing_socket {
 protected:
-    event_loop_test() {
-        make(socket_type::dealer);
-        peer->stream = ::eventfd(0, EFD_NONBLOCK);
+    event_loop_test() { make_talker(socket_type::dealer); }
+    ~event_loop_test() override { ::close(stream); }
+
+    void make_talker(socket_type type) {
+        make(type);
+        peer->stream = stream;
         peer->on_write = [this] { return peer->take_all(); };
     }
-    ~event_loop_test() override { ::close(peer->stream); }
 
     void export_descriptor() {
         std::size_t size = sizeof descriptor;
@@ -44,33 +46,34 @@ protected:
         ASSERT_FALSE(is_readable());
     }
     /// Octets of a message stand in the stream.
-    void arrive(const std::string &what) {
+    void arrive(const test::frames &what) {
         const std::uint64_t one = 1;
         EXPECT_EQ(::write(peer->stream, &one, sizeof one), static_cast<ssize_t>(sizeof one));
         peer->on_read = [this, what] {
             std::uint64_t count = 0;
             if (::read(peer->stream, &count, sizeof count) > 0)
-                peer->publish({what});
+                peer->publish(what);
             return true;
         };
     }
     /// A question and its answer, which the I/O thread reads.
-    void ask() {
+    void ask(const test::frames &answer = {"answer"}) {
         EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
-        peer->publish({"answer"});
+        peer->publish(answer);
         EXPECT_EQ(receive(ZMQ_DONTWAIT), "answer");
         EXPECT_FALSE(has_input());
     }
     /// Talks with its peer until that is leased.
-    void talk() {
+    void talk(const test::frames &answer = {"answer"}) {
         for (int i = 0; i < 10 && peer->owns_reading(); ++i) {
             clock.at += 100us;
-            ask();
+            ask(answer);
         }
         ASSERT_FALSE(peer->owns_reading());
         calm_down();
     }
 
+    const int stream = ::eventfd(0, EFD_NONBLOCK);
     int descriptor = -1;
 };
 
@@ -79,7 +82,7 @@ TEST_F(event_loop_test, hears_of_its_stream_and_reads_it) {
     talk();
     const int calls = peer->calls;
     for (int i = 0; i < 3; ++i) {
-        arrive("good day");
+        arrive({"good day"});
         EXPECT_TRUE(is_readable());
         EXPECT_TRUE(has_input());
         EXPECT_EQ(receive(ZMQ_DONTWAIT), "good day");
@@ -93,7 +96,7 @@ TEST_F(event_loop_test, that_receives_until_there_is_nothing_hears_of_its_stream
     export_descriptor();
     talk();
     for (int i = 0; i < 3; ++i) {
-        arrive("good day");
+        arrive({"good day"});
         EXPECT_TRUE(is_readable());
         EXPECT_EQ(receive(ZMQ_DONTWAIT), "good day");
         EXPECT_EQ(receive(ZMQ_DONTWAIT), describe(EAGAIN));
@@ -104,9 +107,9 @@ TEST_F(event_loop_test, that_receives_until_there_is_nothing_hears_of_its_stream
 TEST_F(event_loop_test, sleeps_while_it_does_not_receive_what_is_there) {
     export_descriptor();
     talk();
-    arrive("first");
+    arrive({"first"});
     EXPECT_TRUE(has_input());
-    arrive("second");
+    arrive({"second"});
     EXPECT_TRUE(has_input());
     EXPECT_FALSE(is_readable()) << "it knows that something is there";
     EXPECT_EQ(receive(ZMQ_DONTWAIT), "first");
@@ -127,7 +130,7 @@ TEST_F(event_loop_test, hears_of_what_the_io_thread_reads_once_that_has_the_stre
     EXPECT_TRUE(has_input());
     EXPECT_EQ(receive(ZMQ_DONTWAIT), "read elsewhere");
     EXPECT_FALSE(has_input());
-    arrive("once more");
+    arrive({"once more"});
     EXPECT_TRUE(is_readable()) << "the stream is watched still";
     EXPECT_FALSE(has_input());
     EXPECT_FALSE(is_readable()) << "and not any more";
@@ -182,12 +185,64 @@ TEST_F(event_loop_test, gives_back_what_a_level_would_not_tell_of) {
         ask();
     }
     EXPECT_TRUE(peer->owns_reading());
+    calm_down();
+    arrive({"for the I/O thread"});
+    EXPECT_TRUE(is_readable()) << "it was watched when that was asked for";
+    EXPECT_FALSE(has_input());
+    EXPECT_FALSE(is_readable()) << "once";
+}
+
+TEST_F(event_loop_test, writes_on_where_its_stream_was_full) {
+    export_descriptor();
+    talk();
+    peer->on_write = [this] {
+        peer->is_stream_full = true;
+        return connection_port::written::full;
+    };
+    EXPECT_EQ(self->send(as_bytes("large"), 0), error::none);
+    ASSERT_TRUE(peer->is_stream_full);
+    int writes = peer->writes;
+    EXPECT_FALSE(has_input());
+    EXPECT_GT(peer->writes, writes) << "it tries";
+    EXPECT_TRUE(is_readable()) << "an eventfd has room";
+    peer->on_write = [this] { return peer->take_all(); };
+    writes = peer->writes;
+    EXPECT_FALSE(has_input());
+    EXPECT_GT(peer->writes, writes);
+    EXPECT_FALSE(is_readable()) << "it does not wait for room that it has no use for";
+}
+
+TEST_F(event_loop_test, goes_on_to_hear_of_its_stream_behind_what_its_pattern_throws_away) {
+    make_talker(socket_type::req);
+    export_descriptor();
+    talk({"", "answer"});
+    EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
+    EXPECT_FALSE(has_input());
+    arrive({"no reply"});
+    EXPECT_TRUE(is_readable());
+    EXPECT_FALSE(has_input());
+    EXPECT_FALSE(is_readable());
+    arrive({"", "a reply"});
+    EXPECT_TRUE(is_readable());
+    EXPECT_TRUE(has_input());
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), "a reply");
+}
+
+TEST_F(event_loop_test, does_not_read_while_messages_are_there) {
+    export_descriptor();
+    talk();
+    arrive({"first"});
+    EXPECT_TRUE(has_input());
+    const int reads = peer->reads;
+    for (int i = 0; i < 10; ++i)
+        EXPECT_TRUE(has_input());
+    EXPECT_EQ(peer->reads, reads);
 }
 
 TEST_F(event_loop_test, leaves_octets_that_no_descriptor_shows_to_the_io_thread) {
     export_descriptor();
     talk();
-    arrive("a part");
+    arrive({"a part"});
     peer->on_read = [this] { return peer->has_more = true; };
     EXPECT_FALSE(has_input());
     EXPECT_TRUE(peer->owns_reading());
