@@ -1,6 +1,7 @@
 // CURVE: whom the two sides of a handshake take for each other, and what a monitor hears where they
 //        do not.
 #define ZMQ_BUILD_DRAFT_API
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -224,7 +225,9 @@ TEST(half_handshakes, hold_back_nobody) {
     EXPECT_EQ(flood.server.receive(), "x");
 }
 
-// They come and go, a few at a time, and the memory of those that went serves those that come.
+// They come and go, a few at a time, and the memory of those that went serves those that come. How
+// many of both are there at once, and so how much that is, depends on the machine; but the heap's
+// smallest block has 32 octets, and one that each leaves behind would be more than is allowed.
 TEST(half_handshakes, leave_nothing_behind_after_ten_thousand) {
     flooded_curve flood;
     constexpr int at_a_time = 50;
@@ -246,7 +249,8 @@ TEST(half_handshakes, leave_nothing_behind_after_ten_thousand) {
     const std::size_t before = zlink::test::allocated();
     for (int i = 0; i < many / at_a_time; ++i)
         ASSERT_NO_FATAL_FAILURE(come_and_go());
-    EXPECT_LE(zlink::test::allocated(), before + 32 * 1024);
+    constexpr int less_than_a_block = 28;  // octets
+    EXPECT_LE(zlink::test::allocated(), before + std::max(many * less_than_a_block, 32 * 1024));
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
