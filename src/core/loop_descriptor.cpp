@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <poll.h>
 #include <sys/epoll.h>
 
 #include "core/platform.hpp"
@@ -15,10 +14,6 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t most_streams_told = 32;  // in one call
-
-std::uint32_t to_epoll(short events) noexcept {
-    return (events & POLLIN ? EPOLLIN : 0u) | (events & POLLOUT ? EPOLLOUT : 0u) | EPOLLONESHOT;
-}
 
 }  // namespace
 
@@ -36,7 +31,7 @@ error loop_descriptor::open(const wakeup &level) noexcept {
 /// A stream that was told of is still in the set, unless it was closed.
 bool loop_descriptor::watch(int stream, short events) noexcept {
     epoll_event wanted{};
-    wanted.events = to_epoll(events);
+    wanted.events = static_cast<std::uint32_t>(static_cast<unsigned short>(events)) | EPOLLONESHOT;
     wanted.data.fd = stream;
     const bool is_watched =
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, stream, &wanted) == 0 ||

@@ -7,7 +7,7 @@
 // Threads:  the socket's. The loop may be in another.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 
 #include "core/error.hpp"

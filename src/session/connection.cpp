@@ -343,7 +343,7 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         in.wipe(octets.first(action.consumed));
         octets = octets.subspan(action.consumed);
         if (!obey(action)) {
-            if (action.is_short_of_memory && action.has_clear_rest)
+            if (action.has_clear_rest)
                 in.count_left(octets);  // the peer is not at fault
             return;
         }

@@ -293,10 +293,7 @@ bool socket_wait::read_for_loop() noexcept {
         return false;
     pipes_.leave_direct_input();
     leases_.begin(pipes_.live(), borrower::purpose::loop);
-    leases_.read_for_loop([this](pipe_end &pipe) {
-        if (pipe.slot.is_attached())
-            pipes_.look_for_input(pipe);
-    });
+    leases_.read_for_loop([this](pipe_end &pipe) { look_again(pipe); });
     bool is_there = false;
     try {
         is_there = leased() > 0 && pipes_.rules().has_input();

@@ -118,10 +118,12 @@ private:
     bool fills_offer(time_point deadline) noexcept;
     /// Ends the use of what is borrowed.
     void return_leases() noexcept {
-        leases_.end([this](pipe_end &pipe) {
-            if (pipe.slot.is_attached())
-                pipes_.look_for_input(pipe);
-        });
+        leases_.end([this](pipe_end &pipe) { look_again(pipe); });
+    }
+    /// It is leased, and so not armed.
+    void look_again(pipe_end &pipe) noexcept {
+        if (pipe.slot.is_attached())
+            pipes_.look_for_input(pipe);
     }
     /// The wait is over, and what it brought is read: from `now` on the thread works.
     void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }

@@ -76,7 +76,7 @@ public:
         bool may_retry = true;
         // With close: for want of it; what output() holds tells nothing of that.
         bool is_short_of_memory = false;
-        // With that: behind the octets that were used up stand frames of ZMTP in the clear.
+        // And behind the octets that were used up stand frames of ZMTP in the clear.
         bool has_clear_rest = false;
     };
 

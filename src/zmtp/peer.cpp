@@ -156,8 +156,8 @@ struct peer::state {
         result.detail = detail_;
         result.may_retry = ending_ != ending::for_good;
         result.is_short_of_memory = ending_ == ending::short_of_memory;
-        result.has_clear_rest =
-            !carrier_ && self_.framing_->is_identity() && options_.mechanism != mechanism_kind::curve;
+        result.has_clear_rest = result.is_short_of_memory && !carrier_ && self_.framing_->is_identity() &&
+                                options_.mechanism != mechanism_kind::curve;
         return result;
     }
     void refuse_stranger(protocol_error detail, byte_span first, byte_span behind);
