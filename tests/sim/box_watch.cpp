@@ -24,9 +24,9 @@ void box_watch::note(const std::uint8_t *shared, const std::uint8_t *prefix) noe
 
 bool box_watch::open(std::uint64_t number, byte_span box, std::size_t &by,
                      std::vector<std::uint8_t> &text) const {
-    if (box.size() < tag_size)
+    if (box.size() < curve_box::tag_size)
         return false;
-    text.resize(box.size() - tag_size);
+    text.resize(box.size() - curve_box::tag_size);
     const auto opens = [&](const key &which) {
         std::array<std::uint8_t, crypto_box_NONCEBYTES> nonce;
         std::ranges::copy(which.prefix, nonce.begin());

@@ -6,23 +6,30 @@
 // Source:   RFC 26/CurveZMQ, "MESSAGE Command".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "zmtp/curve_box.hpp"
+#include "zmtp/greeting.hpp"
 
 namespace zlink::sim {
+
+/// Whether a whole greeting names the mechanism whose boxes these are.
+inline bool names_curve(byte_span greeting) noexcept {
+    greeting_octets octets{};
+    std::copy_n(greeting.begin(), octets.size(), octets.begin());
+    return greeting_view(octets).has_mechanism("CURVE");
+}
 
 /// The keys of a run.
 class box_watch {
 public:
-    static constexpr std::size_t key_size = 32;
-    static constexpr std::size_t prefix_size = 16;
-    static constexpr std::size_t tag_size = 16;
     struct key {
-        std::array<std::uint8_t, key_size> shared;
-        std::array<std::uint8_t, prefix_size> prefix;  // of nonces
+        std::array<std::uint8_t, curve_box::key_size> shared;
+        std::array<std::uint8_t, curve_box::prefix_size> prefix;  // of nonces
         bool operator==(const key &) const = default;
     };
 

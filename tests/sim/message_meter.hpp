@@ -2,14 +2,12 @@
 // place: where they are written, or where they are read. Those in a box of CURVE pass when all of
 // the box has.
 //
-// Wire:     RFC 23/ZMTP 3.1: a greeting of 64 octets, then frames. Commands are no messages; the
-//           subscriptions among them are counted apart. RFC 26/CurveZMQ, and docs/wire.md for
-//           several frames in one box.
+// Wire:     RFC 23/ZMTP 3.1: a greeting of 64 octets, then frames. Commands are no messages. RFC
+//           26/CurveZMQ, and docs/wire.md for several frames in one box.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "box_watch.hpp"
@@ -22,7 +20,6 @@ class message_meter {
 public:
     struct found {
         std::uint64_t messages = 0;
-        std::uint64_t subscriptions = 0;  // and their ends
         std::uint64_t beside_handshake = 0;  // messages in boxes that came with its end
     };
 
@@ -50,18 +47,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t greeting_size = 64;
-    static constexpr std::size_t mechanism_at = 12;
-    static constexpr std::size_t some_of_command = 10;  // octets that tell which one it is
-
     bool is_box() const noexcept { return is_in_frame_ && is_sealed_ && !header_.is_command(); }
     void keep(byte_span octets) {
-        const std::size_t most = !is_in_frame_          ? greeting_size
-                                 : is_box()             ? SIZE_MAX
-                                 : header_.is_command() ? some_of_command
-                                                        : 0;
-        const std::size_t more = std::min(octets.size(), most - std::min(most, kept_.size()));
-        kept_.insert(kept_.end(), octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(more));
+        if (!is_in_frame_ || is_box())
+            kept_.insert(kept_.end(), octets.begin(), octets.end());
     }
     /// The greeting, or a frame, is whole.
     void end(const box_watch &boxes, found &to) {
@@ -71,19 +60,14 @@ private:
             to.beside_handshake += is_beside_handshake_ ? to.messages - before : 0;
         } else if (is_in_frame_) {
             is_beside_handshake_ = is_sealed_;
-            count(header_.has_more(), header_.is_command(), kept_, to);
+            count(header_.has_more(), header_.is_command(), to);
         }
         if (!is_in_frame_ && kept_.size() == greeting_size)
-            is_sealed_ = as_text(byte_span(kept_).subspan(mechanism_at, 6)) == std::string_view("CURVE\0", 6);
+            is_sealed_ = names_curve(kept_);
         is_in_frame_ = false;
         kept_.clear();
     }
-    static void count(bool has_more, bool is_command, byte_span body, found &to) {
-        to.messages += !is_command && !has_more;
-        const std::string_view name = as_text(body);
-        to.subscriptions += is_command && (name.starts_with("\x09SUBSCRIBE") || name.starts_with("\x06"
-                                                                                                 "CANCEL"));
-    }
+    static void count(bool has_more, bool is_command, found &to) { to.messages += !is_command && !has_more; }
     /// One that no key opens has nothing in it.
     void count_box(const box_watch &boxes, found &to) {
         const byte_span body(kept_);
@@ -94,12 +78,11 @@ private:
             return;
         byte_span rest = byte_span(text_).subspan(1);
         if (text_[0] != curve_octet::batch)
-            return count(text_[0] & curve_octet::more, text_[0] & curve_octet::command, rest, to);
+            return count(text_[0] & curve_octet::more, text_[0] & curve_octet::command, to);
         for (frame_header header; get_frame_header(rest.data(), rest.size(), header) &&
                                   rest.size() - header.header_size >= header.body_size;) {
-            rest = rest.subspan(header.header_size);
-            count(header.has_more(), header.is_command(), rest.first(header.body_size), to);
-            rest = rest.subspan(header.body_size);
+            count(header.has_more(), header.is_command(), to);
+            rest = rest.subspan(header.header_size + header.body_size);
         }
     }
 

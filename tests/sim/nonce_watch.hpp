@@ -33,14 +33,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t greeting_size = 64;
-    static constexpr std::size_t mechanism_at = 12;
-
     void look() {
         if (!has_greeted_) {
             if (head_.size() < greeting_size)
                 return;
-            is_other_ = as_text(byte_span(head_).subspan(mechanism_at, 6)) != std::string_view("CURVE\0", 6);
+            is_other_ = !names_curve(head_);
             has_greeted_ = true;
             head_.clear();
             return;

@@ -218,7 +218,6 @@ TEST_P(descriptor, wakes_for_a_subscription) {
     }
 }
 
-// A poll over both: what the one takes in is what the other says.
 /// One side of a talk, with a loop that does not always do the same: it asks for the events, or
 /// receives until there is nothing, or waits in the call, and may be away for longer than a lease
 /// lasts.
@@ -279,6 +278,7 @@ TEST_P(descriptor, carries_a_long_talk_of_loops_of_any_kind) {
     serving.join();
 }
 
+// A poll over both: what the one takes in is what the other says.
 TEST_P(descriptor, shows_itself_in_a_poll_of_its_socket) {
     context zmq;
     test_socket peer = zmq.socket(ZMQ_PUSH);
