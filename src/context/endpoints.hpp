@@ -74,7 +74,7 @@ public:
     error cut_peer(std::uint64_t number) noexcept;
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
-    void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
+    void withdraw_pipe(const pipe_end &sockets_end) noexcept override { (void)inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
 private:

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "pipe/in_band.hpp"
+#include "zmtp/command.hpp"
 
 namespace zlink {
 
@@ -55,14 +56,24 @@ bool is_subscription(const conversation::action &action) noexcept {
 }  // namespace
 
 namespace {
+/// Whether a command is one that a publisher takes, and counts, like a message: of a subscription,
+/// or of the end of one.
+bool is_subscription(byte_span command_body) noexcept {
+    command said;
+    return parse_command(command_body, said) &&
+           (said.name == command_name::subscribe || said.name == command_name::cancel);
+}
+
 /// The messages that end in what stands here; what is not whole at its end does not count.
-std::uint64_t messages_in(byte_span frames) noexcept {
+/// `of_subscriber`: subscriptions are messages, too.
+std::uint64_t messages_in(byte_span frames, bool of_subscriber) noexcept {
     std::uint64_t messages = 0;
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         if (header.body_size > frames.size() - header.header_size)
             break;
-        messages += !header.is_command() && !header.has_more();
-        frames = frames.subspan(header.header_size + static_cast<std::size_t>(header.body_size));
+        const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
+        messages += header.is_command() ? of_subscriber && is_subscription(body) : !header.has_more();
+        frames = frames.subspan(header.header_size + body.size());
     }
     return messages;
 }
@@ -83,7 +94,8 @@ inbound::~inbound() {
 /// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
 /// its socket.
 void inbound::count_left(byte_span frames, std::uint64_t counted) const noexcept {
-    const std::uint64_t messages = receives_ == reception::all ? messages_in(frames) : 0;
+    const std::uint64_t messages =
+        receives_ == reception::none ? 0 : messages_in(frames, environment_.options.has_subscribers());
     if (messages > counted)
         environment_.count(counter::dropped_unread, messages - counted);
 }
@@ -412,8 +424,10 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
             flow_ = flow::at_mark;
             return false;
         }
-        return discards() ||
-               pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
+        if (!discards())
+            return pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
+        count_thrown_away(!in_message_);
+        return true;
     }
     if (action.kind == conversation::action_kind::gap)
         return note_gap(action.lost);
@@ -507,19 +521,24 @@ void inbound::exceed_mark() noexcept {
 bool inbound::sift(byte_span frames) noexcept {
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
-        frames = frames.subspan(header.header_size + body.size());
-        if (!sift_frame(header.has_more(), body))
+        if (!sift_frame(header.has_more(), body)) {
+            count_left(frames);
             return false;
+        }
+        frames = frames.subspan(header.header_size + body.size());
         if (subscription_sieve::wants(body))
             note_beyond_mark(header.header_size + body.size());
         if (!sieve_.is_inside())
             unfinished_ = 0;
-        else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size()))
+        else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size())) {
+            count_left(frames, 1);
             return false;
+        }
     }
     return true;
 }
 
+/// Counts the message that ends here, if nothing of it is passed on.
 bool inbound::sift_frame(bool has_more, byte_span body) noexcept {
     const bool is_thrown_away = ends_unwanted(has_more, body);
     if (const error e = sieve_.take(*pipe_, has_more, body); failed(e)) {

@@ -32,6 +32,9 @@ public:
     /// that may have brought some: those that `commands` is up for. Made on first use.
     error input_descriptor(waiter &how, const wakeup &commands, int &out);
     error room_descriptor(waiter &how, const wakeup &commands, int &out);
+    /// The number of descriptors that these two have taken: a level, and what joins it with
+    /// `commands`.
+    int descriptors() const noexcept { return 2 * (input_.is_asked_for() + room_.is_asked_for()); }
 
     /// The pattern within gives way to another, while there are no pipes.
     void replace(std::unique_ptr<pattern> within) noexcept {

@@ -56,16 +56,17 @@ bool mailbox::is_to_attach(const pipe_end &pipe) const noexcept {
            commands_[at].kind == command_kind::attach;
 }
 
-void mailbox::withdraw(const pipe_end &pipe) noexcept {
+bool mailbox::withdraw(const pipe_end &pipe) noexcept {
     pipe_end_ptr dropped;  // goes after the lock
     std::lock_guard guard(mutex_);
     if (!is_to_attach(pipe))
-        return;
+        return false;
     command &what = commands_[pipe.slot.mail_at];
     dropped.swap(what.pipe);
     what.kind = command_kind::readable;
     if (++empty_ * 2 > commands_.size())
         drop_empty();
+    return true;
 }
 
 /// Commands without a pipe only bring a call here, which comes anyway.

@@ -42,9 +42,9 @@ public:
     /// or there is no memory for a pipe to be attached.
     bool post(command what) noexcept;
 
-    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the
-    /// attach was taken. Does not go through what is here.
-    void withdraw(const pipe_end &pipe) noexcept;
+    /// Takes back all about a pipe that is still waiting to be attached. False once the attach was
+    /// taken: nothing is done then. Does not go through what is here.
+    bool withdraw(const pipe_end &pipe) noexcept;
 
     bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
     /// Moves all commands to `out` (which is empty) and lowers the wake-up level. False when there

@@ -8,7 +8,8 @@
 //           back. Subscriptions take effect whether the notices are read or not; of those that are
 //           not, very many are not kept where they say nothing new.
 // Messages: wait in their pipe once as many frames of that pipe are unread as the mark says. Other
-//           pipes are read on.
+//           pipes are read on. Those that no application takes are counted: a PUB has none that
+//           would, and that of an XPUB may close before.
 // Map:      the pattern; pipes; upstream; downstream; the application's side.
 #include <algorithm>
 #include <limits>
@@ -40,9 +41,10 @@ constexpr std::size_t most_frames_in_a_turn = 1024;
 class publisher final : public plain_pattern, private message_filter, private loss_events {
 public:
     explicit publisher(const pattern_environment &environment)
-        : options_(environment.options), host_(environment.host),
+        : options_(environment.options), host_(environment.host), counts_(environment.counts),
           peers_(environment.pool, environment.counts, this),
           has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
+    ~publisher() override { count_unwanted(news_.messages()); }
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
@@ -117,7 +119,14 @@ private:
     void note_read(peer_number peer) noexcept;
     void take_frame(pipe_end &pipe, const frame_view &frame);
     void take_news(pipe_end &pipe, std::uint8_t kind) noexcept;
+    bool may_be_change(const frame_view &frame) const noexcept {
+        return upstream_.may_subscribe() && frame.size > 0 && frame.data[0] <= in_band::subscribe;
+    }
     void add_message_frame(pipe_end &pipe, const frame_view &frame);
+    void count_unwanted(std::uint64_t messages) noexcept {
+        if (counts_ && messages > 0)
+            counts_->add(counter::dropped_unwanted, messages);
+    }
     void change(pipe_end &pipe, const frame_view &frame);
     void tell(pipe_end &pipe, upstream_news::notice what);
     bool withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept;
@@ -130,6 +139,7 @@ private:
 
     settings &options_;
     pattern_host &host_;
+    counters *const counts_;  // null: nothing is counted
     fan_out peers_;
     subscriptions subscriptions_{true};  // what messages are matched against
     subscriptions requested_;            // manual: what the peers asked for
@@ -148,6 +158,7 @@ private:
     bool has_frame_ = false;
     peer_number next_number_ = 1;
     upstream_message upstream_;  // that is read
+    bool has_change_ = false;    // it has said something of subscriptions
 
     enum class sending : std::uint8_t {
         nothing,
@@ -296,12 +307,16 @@ publisher::turn_end publisher::read_in_turn(pipe_end &pipe) {
     return turn_end::has_more;
 }
 
-/// The rest of the message that is being read never comes.
+/// The rest of the message that is being read never comes; or there was no memory to act on its
+/// last frame.
 void publisher::drop_cut_message() noexcept {
+    if (has_frame_ && !frame_.is_command() && !frame_.has_more())
+        count_unwanted(!has_change_ && !may_be_change(frame_));
     const auto dropped = static_cast<std::uint32_t>(news_.drop_cut_message());
     reading_->slot.unread_frames -= dropped;
     reading_ = nullptr;
     has_frame_ = false;
+    has_change_ = false;
     upstream_.cut();
 }
 
@@ -358,14 +373,17 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
             take_news(pipe, frame.data[0]);
         return;
     }
-    const bool is_change = upstream_.may_subscribe() && frame.size > 0 && frame.data[0] <= in_band::subscribe;
+    const bool is_change = may_be_change(frame);
     if (is_change)
         change(pipe, frame);
     else if (has_news_)
         add_message_frame(pipe, frame);
+    has_change_ = has_change_ || is_change;
     upstream_.pass(frame.has_more(), !options_.only_first_subscribe || is_change);
-    if (!upstream_.is_inside())
-        news_.end_message();
+    if (upstream_.is_inside())
+        return;
+    news_.end_message();
+    count_unwanted(!std::exchange(has_change_, false) && !has_news_);
 }
 
 /// A peer has come, or gone. The next one gets what waits for it, and hears that this may not be

@@ -302,6 +302,7 @@ void socket::close() noexcept {
     environment_.endpoints.close_all(*this);
     for (const mailbox::command &late : mailbox_->close())
         pipes_.turn_away(*late.pipe);
+    counts_->add_descriptors(-descriptors_of_loops());
     monitor_->publish_on(nullptr, 0);
 }
 

@@ -250,6 +250,8 @@ private:
     time_point deadline_in(long timeout_ms) const noexcept;
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
+    /// Those that were made for event loops of the application.
+    int descriptors_of_loops() const noexcept;
     error export_descriptor(int &descriptor);
     error export_level(int number, int &descriptor);
     void set_endpoint(std::string actual);

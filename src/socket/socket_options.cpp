@@ -106,9 +106,10 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         if (*size < sizeof(int))
             return error::invalid;
         int descriptor = -1;
-        if (const error e =
-                number == ZMQ_FD ? export_descriptor(descriptor) : export_level(number, descriptor);
-            failed(e))
+        const int before = descriptors_of_loops();
+        const error e = number == ZMQ_FD ? export_descriptor(descriptor) : export_level(number, descriptor);
+        counts_->add_descriptors(descriptors_of_loops() - before);
+        if (failed(e))
             return e;
         return store_int(descriptor, value, size);
     }
@@ -121,6 +122,10 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
     default:
         return error::invalid;
     }
+}
+
+int socket::descriptors_of_loops() const noexcept {
+    return (wait_.has_loop() ? 1 : 0) + (levels_ ? levels_->descriptors() : 0);
 }
 
 error socket::export_descriptor(int &descriptor) {

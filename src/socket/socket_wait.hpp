@@ -49,6 +49,8 @@ public:
     error export_descriptor(int &out) noexcept;
     /// Once ZMQ_FD was asked for; else -1.
     int exported_descriptor() const noexcept { return exported_; }
+    /// Whether that is one more than the wake-up has.
+    bool has_loop() const noexcept { return loop_ != nullptr; }
     /// The event loop is told by something else too, which the I/O threads raise: they read.
     void leave_loop_alone() noexcept;
     /// Reads, and arms for what comes, once ZMQ_FD was asked for. True when a message is there.

@@ -280,6 +280,28 @@ void upstream_news::note_read(item &notice) noexcept {
     --notices_;
 }
 
+/// A message may end in a notice, behind a frame that has more to come.
+std::uint64_t upstream_news::messages() const noexcept {
+    std::uint64_t messages = 0;
+    bool is_inside = false;
+    for (const item *at = all_.oldest(); at; at = at->in_order.newer) {
+        if (at->about) {
+            const item *const next = at->in_order.newer;
+            const bool goes_on = next && next->message == at->message;
+            messages += is_inside && !goes_on;
+            is_inside = is_inside && goes_on;
+            continue;
+        }
+        byte_span rest = as_bytes(at->frames->octets).subspan(at->frames->taken);
+        for (frame_header header; get_frame_header(rest.data(), rest.size(), header);) {
+            is_inside = header.has_more();
+            messages += !is_inside;
+            rest = rest.subspan(header.header_size + static_cast<std::size_t>(header.body_size));
+        }
+    }
+    return messages;
+}
+
 upstream_news::news upstream_news::take() noexcept {
     drop(std::exchange(taken_, nullptr));
     item &first = *all_.oldest();

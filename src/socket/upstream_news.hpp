@@ -38,6 +38,8 @@ public:
     std::size_t notices() const noexcept { return notices_; }
     /// The number of frames of messages that are among them.
     std::size_t frames() const noexcept { return frames_; }
+    /// The number of messages that have a frame among these. Looks at all of them.
+    std::uint64_t messages() const noexcept;
 
     /// A frame of one octet, 1 for a subscription and 0 for its end, and the topic.
     struct notice {

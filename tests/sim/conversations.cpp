@@ -326,22 +326,19 @@ void conversations::check_counters() {
             if (const std::string why = each->unaccounted(); !why.empty())
                 world_.violate(promise::counts_once, why);
     for (const bool is_left : {true, false}) {
-        std::set<int> tags;
+        tags sockets;
         for (const member *each : side(is_left))
-            tags.insert(each->tag);
+            sockets[sim_context::group_of(each->options.type)].insert(each->tag);
         const char *const name = is_left ? "left" : "right";
         const sim_context &which = is_left ? left_ : right_;
-        // That which a publisher is told of subscriptions is counted as messages when it is
-        // received.
-        const bool is_told = plan_.is_publishing() && is_left;
         if (!plan_.is_inproc)
-            stage::check_counters(name, which, tags, !is_told);
+            stage::check_counters(name, which, sockets, plan_.looks.most_parts > 1);
         if (plan_.is_inproc && !is_left)
             continue;  // all of them are of the left
         if (!plan_.is_publishing())
             check_given(name, which);
-        if (!plan_.is_publishing() || (!is_left && !plan_.is_inproc))
-            check_taken(name, which);
+        check_taken(name, which);
+        check_upstream(name, which, plan_.is_inproc ? nullptr : &sockets);
     }
 }
 

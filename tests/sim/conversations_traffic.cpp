@@ -295,7 +295,7 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         if (has_more && chance_.chance(10'000))
             pause(self);
     }
-    ++self.home->of_application().taken;
+    self.home->of_application().note_taken(self.options.type, parts.size(), byte_span(parts.front()));
     return outcome::done;
 }
 

@@ -177,7 +177,7 @@ losses::outcome losses::receive(player &self, std::vector<octets> &parts) {
         return outcome::ended;
     }
     ++delivered_;
-    ++home_of(self).of_application().taken;
+    home_of(self).of_application().note_taken(self.options.type, parts.size(), byte_span(parts.front()));
     return outcome::done;
 }
 
@@ -329,18 +329,18 @@ void losses::check() {
     for (const bool is_left : {true, false}) {
         const char *const name = is_left ? "left" : "right";
         const sim_context &which = is_left ? left_ : right_;
-        std::set<int> tags;
+        tags sockets;
         for (const player &each : players_)
             if (each.is_left == is_left)
-                tags.insert(each.tag);
+                sockets[sim_context::group_of(each.options.type)].insert(each.tag);
         if (!is_inproc_)
-            check_counters(name, which, tags, !is_publishing() || !is_left);
+            check_counters(name, which, sockets);
         else if (!is_left)
             continue;  // all of them are of the left
         if (!is_publishing())
             check_given(name, which);
-        if (!is_publishing() || (!is_left && !is_inproc_))
-            check_taken(name, which);
+        check_taken(name, which);
+        check_upstream(name, which, is_inproc_ ? nullptr : &sockets);
     }
 }
 

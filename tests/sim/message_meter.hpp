@@ -2,7 +2,8 @@
 // place: where they are written, or where they are read. Those in a box of CURVE pass when all of
 // the box has.
 //
-// Wire:     RFC 23/ZMTP 3.1: a greeting of 64 octets, then frames. Commands are no messages. RFC
+// Wire:     RFC 23/ZMTP 3.1: a greeting of 64 octets, then frames. Commands are no messages; those
+//           between messages that say something of subscriptions are counted for themselves. RFC
 //           26/CurveZMQ, and docs/wire.md for several frames in one box.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "box_watch.hpp"
 #include "core/frame.hpp"
+#include "zmtp/command.hpp"
 #include "zmtp/curve_frame.hpp"
 
 namespace zlink::sim {
@@ -20,7 +22,10 @@ class message_meter {
 public:
     struct found {
         std::uint64_t messages = 0;
-        std::uint64_t beside_handshake = 0;  // messages in boxes that came with its end
+        std::uint64_t subscriptions = 0;     // and ends of such
+        std::uint64_t beside_handshake = 0;  // of both, in boxes that came with its end
+
+        std::uint64_t all() const noexcept { return messages + subscriptions; }
     };
 
     void feed(byte_span octets, const box_watch &boxes, found &to) {
@@ -49,25 +54,33 @@ public:
 private:
     bool is_box() const noexcept { return is_in_frame_ && is_sealed_ && !header_.is_command(); }
     void keep(byte_span octets) {
-        if (!is_in_frame_ || is_box())
+        if (!is_in_frame_ || is_box() || header_.is_command())
             kept_.insert(kept_.end(), octets.begin(), octets.end());
     }
     /// The greeting, or a frame, is whole.
     void end(const box_watch &boxes, found &to) {
         if (is_box()) {
-            const std::uint64_t before = to.messages;
+            const std::uint64_t before = to.all();
             count_box(boxes, to);
-            to.beside_handshake += is_beside_handshake_ ? to.messages - before : 0;
+            to.beside_handshake += is_beside_handshake_ ? to.all() - before : 0;
         } else if (is_in_frame_) {
             is_beside_handshake_ = is_sealed_;
-            count(header_.has_more(), header_.is_command(), to);
+            count(header_.has_more(), header_.is_command(), kept_, to);
         }
         if (!is_in_frame_ && kept_.size() == greeting_size)
             is_sealed_ = names_curve(kept_);
         is_in_frame_ = false;
         kept_.clear();
     }
-    static void count(bool has_more, bool is_command, found &to) { to.messages += !is_command && !has_more; }
+    void count(bool has_more, bool is_command, byte_span body, found &to) {
+        command said;
+        if (!is_command) {
+            to.messages += !has_more;
+            is_in_message_ = has_more;
+        } else if (!is_in_message_ && parse_command(body, said)) {
+            to.subscriptions += said.name == command_name::subscribe || said.name == command_name::cancel;
+        }
+    }
     /// One that no key opens has nothing in it.
     void count_box(const box_watch &boxes, found &to) {
         const byte_span body(kept_);
@@ -78,10 +91,11 @@ private:
             return;
         byte_span rest = byte_span(text_).subspan(1);
         if (text_[0] != curve_octet::batch)
-            return count(text_[0] & curve_octet::more, text_[0] & curve_octet::command, to);
+            return count(text_[0] & curve_octet::more, text_[0] & curve_octet::command, rest, to);
         for (frame_header header; get_frame_header(rest.data(), rest.size(), header) &&
                                   rest.size() - header.header_size >= header.body_size;) {
-            count(header.has_more(), header.is_command(), to);
+            count(header.has_more(), header.is_command(), rest.subspan(header.header_size, header.body_size),
+                  to);
             rest = rest.subspan(header.header_size + header.body_size);
         }
     }
@@ -90,6 +104,7 @@ private:
     bool is_in_frame_ = false;
     bool is_sealed_ = false;  // by CURVE
     bool is_beside_handshake_ = false;
+    bool is_in_message_ = false;       // between its frames
     std::vector<std::uint8_t> begin_;  // of a header that is not whole
     std::vector<std::uint8_t> kept_;
     std::vector<std::uint8_t> text_;  // of a box

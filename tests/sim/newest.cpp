@@ -146,11 +146,12 @@ void newest::conduct() {
     finish_both(seconds(1));
     if (is_inproc_ || world_.is_over())
         return;
-    std::set<int> tags;
+    tags senders, receivers;
+    senders[sim_context::group_of(sends_)].insert(sender_tag);
     for (const receiver &r : receivers_)
-        tags.insert(r.tag);
-    check_counters("sender", left_, {sender_tag}, sends_ != socket_type::pub);
-    check_counters("receivers", right_, tags);
+        receivers[sim_context::group::others].insert(r.tag);
+    check_counters("sender", left_, senders);
+    check_counters("receivers", right_, receivers);
 }
 
 verdict newest::run() {

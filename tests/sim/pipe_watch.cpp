@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "session/outbound.hpp"
+#include "socket/mailbox.hpp"
 #include "world.hpp"
 
 namespace zlink::sim {
@@ -161,6 +162,19 @@ void watched_end_use(pipe_end *end, bool keep) noexcept {
     if (world *here = world::running())
         here->pipes.note_end_of_use(*end);
     real_end_use(end, keep);
+}
+
+bool real_withdraw(mailbox *, const pipe_end &) noexcept
+    asm("__real__ZN5zlink7mailbox8withdrawERKNS_8pipe_endE");
+bool watched_withdraw(mailbox *, const pipe_end &) noexcept
+    asm("__wrap__ZN5zlink7mailbox8withdrawERKNS_8pipe_endE");
+bool watched_withdraw(mailbox *inbox, const pipe_end &pipe) noexcept {
+    const bool is_of_network = pipe.other_kind() == end_kind::connection;
+    const std::uint64_t untaken = is_of_network ? pipe.incoming().under_way().messages : 0;
+    const bool is_withdrawn = real_withdraw(inbox, pipe);
+    if (world *here = world::running(); here && is_withdrawn)
+        here->pipes.note_withdrawn(untaken);
+    return is_withdrawn;
 }
 
 bool real_close(outbound *) noexcept asm("__real__ZN5zlink8outbound5closeEv");

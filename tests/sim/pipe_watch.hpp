@@ -38,6 +38,8 @@ public:
         }
     };
     const counts &seen() const noexcept { return seen_; }
+    /// Messages in pipes of connections that have come and gone before their socket looked.
+    std::uint64_t withdrawn() const noexcept { return withdrawn_; }
 
     // ---- where the world sees threads pass by ----
 
@@ -65,6 +67,7 @@ public:
     void note_end_of_use(const pipe_end &end) noexcept;
     void note_close(const pipe_end &end) noexcept;
     void note_refused_claim() noexcept { ++seen_.claimed_turns; }
+    void note_withdrawn(std::uint64_t messages) noexcept { withdrawn_ += messages; }
 
 private:
     struct watched_pipe {
@@ -85,6 +88,7 @@ private:
     std::vector<watched_pipe> pipes_;
     std::vector<kept_turn> kept_;  // planted
     counts seen_;
+    std::uint64_t withdrawn_ = 0;
 };
 
 }  // namespace zlink::sim

@@ -27,7 +27,8 @@ std::unique_ptr<socket> sim_context::make_socket(settings options, bool takes_pa
         return nullptr;
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
-    const auto &counts = takes_part ? counts_ : counts_of_others_;
+    const auto &counts =
+        takes_part ? counts_of_[static_cast<std::size_t>(group_of(options.type))] : counts_of_judges_;
     auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_, {}, counts});
     authenticator *const judges =
         world_.has_planted(planted::verdict_twice) || world_.has_planted(planted::late_verdict)
@@ -126,7 +127,7 @@ error sim_context::remove(socket &self, const std::string &endpoint) {
 }
 
 error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
-    return socket::make_monitor({*this, world_, clock_, world_.library, pool_, {}, counts_of_others_},
+    return socket::make_monitor({*this, world_, clock_, world_.library, pool_, {}, counts_of_judges_},
                                 endpoint, out);
 }
 

@@ -4,6 +4,7 @@
 // One object stands for one process. Terminating it ends every blocked call, as zmq_ctx_term does.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -47,12 +48,31 @@ public:
     /// message that was sent was received, or is counted as lost, once.
     std::string unaccounted() const;
     const counters &counts() const noexcept { return *counts_; }
+    /// Parts of these: those of PUBs, of XPUBs, and of all others.
+    enum class group { pub, xpub, others };
+    static group group_of(socket_type type) noexcept {
+        return type == socket_type::pub    ? group::pub
+               : type == socket_type::xpub ? group::xpub
+                                           : group::others;
+    }
+    const counters &counts_of(group which) const noexcept {
+        return *counts_of_[static_cast<std::size_t>(which)];
+    }
 
     /// Whole messages that its application has given to sockets, and taken from them.
     struct traffic {
         std::uint64_t given = 0;
-        std::uint64_t taken = 0;
-        std::uint64_t half_given = 0;  // that the end of the context has cut
+        std::uint64_t taken = 0;           // but from XPUBs
+        std::uint64_t taken_upstream = 0;  // from XPUBs, and no notices
+        std::uint64_t half_given = 0;      // that the end of the context has cut
+
+        void note_taken(socket_type from, std::size_t parts, byte_span first) noexcept {
+            const bool is_notice = parts == 1 && !first.empty() && first[0] <= 1;
+            if (from != socket_type::xpub)
+                ++taken;
+            else if (!is_notice)
+                ++taken_upstream;
+        }
     };
     traffic &of_application() noexcept { return of_application_; }
     const traffic &of_application() const noexcept { return of_application_; }
@@ -95,7 +115,10 @@ private:
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     inproc_names inproc_{pool_, batching{}};
     const std::shared_ptr<counters> counts_ = std::make_shared<counters>();
-    const std::shared_ptr<counters> counts_of_others_ = std::make_shared<counters>();
+    const std::array<std::shared_ptr<counters>, 3> counts_of_{std::make_shared<counters>(counts_),
+                                                              std::make_shared<counters>(counts_),
+                                                              std::make_shared<counters>(counts_)};
+    const std::shared_ptr<counters> counts_of_judges_ = std::make_shared<counters>();
     zap_client judges_{inproc_};
     careless_judge careless_judges_{world_, judges_};  // planted
     std::map<const socket *, std::shared_ptr<endpoints>> sockets_;

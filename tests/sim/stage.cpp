@@ -1,6 +1,7 @@
 #include "stage.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "core/curve_keys.hpp"
@@ -154,8 +155,8 @@ void stage::expect_equal(const std::string &side, const std::string &what, std::
                                                  " and " + std::to_string(other));
 }
 
-/// The value of a counter of this process; one less where a fault is planted in it.
-std::uint64_t stage::counted(const sim_context &which, counter what) const {
+/// The value of a counter; one less where a fault is planted in it.
+std::uint64_t stage::counted(const counters &which, counter what) const {
     static const std::map<planted, counter> missed = {
         {planted::uncounted_full, counter::dropped_hwm},
         {planted::uncounted_nobody, counter::dropped_no_peer},
@@ -168,7 +169,7 @@ std::uint64_t stage::counted(const sim_context &which, counter what) const {
         {planted::uncounted_sent, counter::messages_sent},
         {planted::uncounted_received, counter::messages_received},
     };
-    const std::uint64_t found = which.counts().get(what);
+    const std::uint64_t found = which.get(what);
     if (found == 0)
         return 0;
     for (const auto &[plant, where] : missed)
@@ -177,44 +178,75 @@ std::uint64_t stage::counted(const sim_context &which, counter what) const {
     return found;
 }
 
-/// All that was sent was written to a stream as a whole, or is counted as lost. All that a
-/// connection has read from its stream was received, or is counted as lost. A socket that conflates
-/// throws away at either end, and here is at one of them alone.
-void stage::check_counters(const std::string &name, const sim_context &which, const std::set<int> &tags,
-                           bool with_what_came) {
-    const auto number = [&](counter what) { return counted(which, what); };
-    const auto metered = [&](const network::metered &all,
-                             std::uint64_t message_meter::found::*what = &message_meter::found::messages) {
-        std::uint64_t sum = 0;
-        for (const auto &[tag, found] : all)
-            sum += tags.contains(tag) ? found.*what : 0;
-        return sum;
-    };
-    const std::uint64_t written = metered(network_.metered_written()),
-                        read = metered(network_.metered_read());
+namespace {
+
+std::uint64_t sum_of(const network::metered &all, const std::set<int> &sockets,
+                     std::uint64_t message_meter::found::*what) {
+    std::uint64_t sum = 0;
+    for (const auto &[tag, found] : all)
+        sum += sockets.contains(tag) ? found.*what : 0;
+    return sum;
+}
+
+}  // namespace
+
+/// The sum of what was read for sockets of this kind.
+std::uint64_t stage::came(const tags &sockets, sim_context::group to,
+                          std::uint64_t message_meter::found::*what) const {
+    const auto those = sockets.find(to);
+    return those != sockets.end() ? sum_of(network_.metered_read(), those->second, what) : 0;
+}
+
+/// Nobody can open the boxes behind a READY that there was no memory for.
+std::uint64_t stage::unopened(const tags &sockets, sim_context::group to) const {
+    return world_.has_failed_reading() ? came(sockets, to, &message_meter::found::beside_handshake) : 0;
+}
+
+/// All that was sent was written to a stream as a whole, or is counted as lost.
+void stage::check_counters(const std::string &name, const sim_context &which, const tags &sockets,
+                           bool mistakable) {
+    const auto number = [&](counter what) { return counted(which.counts(), what); };
+    std::uint64_t written = 0;
+    for (const auto &[group, those] : sockets)
+        written += sum_of(network_.metered_written(), those, &message_meter::found::messages);
     const bool only_receives = number(counter::messages_sent) == 0;
-    const std::uint64_t conflated = number(counter::dropped_conflate);
     expect_equal(name, "sent; lost before and written", number(counter::messages_sent),
                  number(counter::dropped_linger) + number(counter::dropped_peer_gone) +
-                     (only_receives ? 0 : conflated) + written);
-    if (!with_what_came)
-        return;
-    // Nobody can open the boxes behind a READY that there was no memory for.
-    const std::uint64_t unopened =
-        world_.has_failed_reading()
-            ? metered(network_.metered_read(), &message_meter::found::beside_handshake)
-            : 0;
-    expect_equal(name, "read; received and lost behind", read - unopened,
+                     (only_receives ? 0 : number(counter::dropped_conflate)) + written);
+    check_read(name, which, sockets, mistakable);
+}
+
+/// All that a connection has read from its stream was received, or is counted as lost. A socket
+/// that conflates throws away at either end, and here is at one of them alone. For publishers
+/// subscriptions are messages, too; those of a peer that goes before its publisher has looked are
+/// forgotten.
+void stage::check_read(const std::string &name, const sim_context &which, const tags &sockets,
+                       bool mistakable) {
+    using found = message_meter::found;
+    const auto number = [&](counter what) { return counted(which.counts(), what); };
+    std::uint64_t read = 0, behind_ready = 0;
+    for (const auto &[group, those] : sockets) {
+        read += came(sockets, group, &found::messages) + came(sockets, group, &found::subscriptions);
+        behind_ready += unopened(sockets, group);
+    }
+    const bool only_receives = number(counter::messages_sent) == 0;
+    const bool has_publishers =
+        sockets.contains(sim_context::group::pub) || sockets.contains(sim_context::group::xpub);
+    expect_equal(name, "read; received and lost behind", read - behind_ready,
                  number(counter::messages_received) + number(counter::dropped_unread) +
-                     number(counter::dropped_too_large) + (only_receives ? conflated : 0),
-                 number(counter::dropped_too_large) + unopened);
+                     number(counter::dropped_too_large) +
+                     (only_receives ? number(counter::dropped_conflate) : 0) +
+                     counted(which.counts_of(sim_context::group::pub), counter::dropped_unwanted) +
+                     (has_publishers ? world_.pipes.withdrawn() : 0),
+                 number(counter::dropped_too_large) + behind_ready +
+                     (mistakable ? came(sockets, sim_context::group::pub, &found::messages) : 0));
 }
 
 /// Each message that was given went into the queue of one peer, had no room there, or nobody was
 /// known by its address. Whether nobody gets it is known with its first part, which may be all that
 /// was given of it.
 void stage::check_given(const std::string &name, const sim_context &which) {
-    const auto number = [&](counter what) { return counted(which, what); };
+    const auto number = [&](counter what) { return counted(which.counts(), what); };
     const sim_context::traffic &real = which.of_application();
     const std::uint64_t lost = number(counter::dropped_hwm) + number(counter::dropped_unroutable);
     expect_equal(name, "given; sent and lost before", real.given, number(counter::messages_sent) + lost,
@@ -224,7 +256,9 @@ void stage::check_given(const std::string &name, const sim_context &which) {
 /// Each message went into the queue of each peer that wanted it, or had no room there. Where there
 /// was no peer it is counted once.
 void stage::check_wanted() {
-    const auto number = [&](counter what) { return counted(left_, what) + counted(right_, what); };
+    const auto number = [&](counter what) {
+        return counted(left_.counts(), what) + counted(right_.counts(), what);
+    };
     const fan_watch &fans = world_.fans;
     const std::uint64_t given = left_.of_application().given + right_.of_application().given;
     const std::uint64_t to_the_only = given - fans.messages();
@@ -238,11 +272,37 @@ void stage::check_wanted() {
 /// Each message that a socket has read from a queue was taken, or is counted as one that nobody
 /// wants any more.
 void stage::check_taken(const std::string &name, const sim_context &which) {
-    const auto number = [&](counter what) { return counted(which, what); };
+    const auto number = [&](counter what) {
+        return counted(which.counts_of(sim_context::group::others), what);
+    };
     const sim_context::traffic &real = which.of_application();
     expect_equal(name, "taken and passed over; received",
                  real.taken + number(counter::dropped_unwanted) + number(counter::dropped_filtered_late),
                  number(counter::messages_received));
+}
+
+/// Nobody can take the messages that come to a PUB. Those of an XPUB are taken, or left when it
+/// closes. How many of the subscriptions are among what was received, and not among what is unread,
+/// the counters do not say.
+void stage::check_upstream(const std::string &name, const sim_context &which, const tags *sockets) {
+    using enum sim_context::group;
+    const counters &pubs = which.counts_of(pub), &xpubs = which.counts_of(xpub);
+    const std::uint64_t subscriptions =
+        sockets ? came(*sockets, xpub, &message_meter::found::subscriptions) : 0;
+    const std::uint64_t unseen = counted(xpubs, counter::dropped_unread) + world_.pipes.withdrawn() +
+                                 (sockets ? unopened(*sockets, xpub) : 0);
+    expect_equal(
+        name, "received by XPUBs; taken, left and subscriptions", counted(xpubs, counter::messages_received),
+        which.of_application().taken_upstream + counted(xpubs, counter::dropped_unwanted) + subscriptions,
+        std::min(subscriptions, unseen));
+    if (!sockets)
+        expect_equal(name, "received by PUBs; unwanted", counted(pubs, counter::messages_received),
+                     counted(pubs, counter::dropped_unwanted));
+    else
+        expect_equal(name, "unwanted at PUBs; messages that came", counted(pubs, counter::dropped_unwanted),
+                     came(*sockets, pub, &message_meter::found::messages),
+                     counted(pubs, counter::dropped_unread) + counted(pubs, counter::dropped_too_large) +
+                         unopened(*sockets, pub));
 }
 
 void stage::check_leftovers() {

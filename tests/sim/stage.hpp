@@ -2,6 +2,7 @@
 // faults, and the end.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -41,15 +42,22 @@ protected:
     void finish(sim_context &which, const std::string &name, duration at_most);
     /// Both, one after the other.
     void finish_both(duration at_most);
-    /// Promise 19, over the network: after the end of a side, whose sockets have these tags, its
-    /// counters are held against what its streams have carried.
-    void check_counters(const std::string &name, const sim_context &which, const std::set<int> &tags,
-                        bool with_what_came = true);
+    /// The tags of the sockets of a side.
+    using tags = std::map<sim_context::group, std::set<int>>;
+    /// Promise 19, over the network: after the end of a side its counters are held against what its
+    /// streams have carried.
+    /// `mistakable`: messages to PUBs may hold what the connection takes for a subscription, and
+    /// the socket does not.
+    void check_counters(const std::string &name, const sim_context &which, const tags &sockets,
+                        bool mistakable = false);
     /// Likewise, against what its application has given to the sockets, and taken from them.
     void check_given(const std::string &name, const sim_context &which);
     /// Publishers of both sides, and subscribers that send to them.
     void check_wanted();
     void check_taken(const std::string &name, const sim_context &which);
+    /// Likewise for publishers. `sockets`: over the network; over inproc subscriptions are no
+    /// messages.
+    void check_upstream(const std::string &name, const sim_context &which, const tags *sockets);
 
     /// Runs the actors to their end, and looks for what is left.
     verdict play(const std::string &story);
@@ -65,8 +73,12 @@ protected:
 
 private:
     void check_leftovers();
+    void check_read(const std::string &name, const sim_context &which, const tags &sockets, bool mistakable);
+    std::uint64_t unopened(const tags &sockets, sim_context::group to) const;
+    std::uint64_t came(const tags &sockets, sim_context::group to,
+                       std::uint64_t message_meter::found::*what) const;
+    std::uint64_t counted(const counters &which, counter what) const;
     /// The other may be more, by so many.
-    std::uint64_t counted(const sim_context &which, counter what) const;
     void expect_equal(const std::string &side, const std::string &what, std::uint64_t one,
                       std::uint64_t other, std::uint64_t more_at_most = 0);
 };

@@ -275,6 +275,11 @@ TEST_F(the_stats_in_detail, count_the_descriptors_that_the_system_counts) {
         }
         EXPECT_EQ(stats_of(zmq.handle()).open_descriptors, told + 2 + 5 * 3) << "and both ends of each";
         EXPECT_TRUE(agree());
+        const std::uint64_t without_loops = open_descriptors();
+        for (const int option : {ZMQ_FD, ZLINK_EVENT_FD, ZLINK_ROOM_FD, ZMQ_FD, ZLINK_ROOM_FD})
+            EXPECT_GE(pull.get(option), 0);
+        EXPECT_EQ(open_descriptors(), without_loops + 1 + 2 + 2);
+        EXPECT_TRUE(agree()) << "with those of event loops";
     }
     EXPECT_TRUE(eventually([&] { return stats_of(zmq.handle()).open_descriptors == told; }));
     EXPECT_EQ(stats_of(first).open_descriptors, 0u) << "of a socket";

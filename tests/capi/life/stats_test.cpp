@@ -105,6 +105,32 @@ TEST_P(the_stats_over, count_once_what_a_poll_has_found_and_nobody_took) {
     }
 }
 
+TEST_P(the_stats_over, count_once_what_a_publisher_is_sent_and_does_not_take) {
+    for (const int kind : {ZMQ_PUB, ZMQ_XPUB}) {
+        SCOPED_TRACE(kind);
+        context own;
+        test_socket pub = own.socket(kind), sub = own.socket(ZMQ_XSUB);
+        sub.connect(pub.bind(place()));
+        for (const char *each : {"one", "two", "three"})
+            ASSERT_NE(sub.send(each), -1);
+        ASSERT_NE(sub.send("\1topic"), -1);
+        const auto has_come = [&] {
+            ASSERT_EQ(pub.set(ZMQ_SNDHWM, 1000), 0);  // takes in what is there
+            ASSERT_EQ(pub.send("topic"), 5);
+        };
+        for (has_come(); !sub.receive(ZMQ_DONTWAIT); has_come()) {
+        }
+        if (kind == ZMQ_XPUB) {
+            while (pub.receive() != "one") {  // the subscription stands in front of it, or not
+            }
+        }
+        pub.close();
+        const auto dropped = [&] { return stats_of(own.handle()).dropped_unwanted; };
+        EXPECT_TRUE(eventually([&] { return dropped() == (kind == ZMQ_XPUB ? 2 : 3); })) << dropped();
+        EXPECT_EQ(stats_of(own.handle()).dropped_unread, 0u);
+    }
+}
+
 TEST_P(the_stats_over, tell_how_much_a_slow_subscriber_has_lost) {
     test_socket pub = zmq.socket(ZMQ_XPUB), sub = zmq.socket(ZMQ_SUB);
     pub.set(ZMQ_SNDHWM, 10);

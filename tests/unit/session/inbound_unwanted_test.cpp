@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -180,6 +181,38 @@ TEST(inbound, throws_subscriptions_away_once_nobody_takes_them) {
             it.take();
             EXPECT_LE(it.log.size(), 1u);
         }
+}
+
+TEST(inbound, counts_each_subscription_once_wherever_it_ends) {
+    const octets subscription = command_frame("SUBSCRIBE", "c"), end = command_frame("CANCEL", "c");
+    const octets wire = message("\1a") + subscription + message("b") + end + part("\1d") + part("e") +
+                        message("f") + subscription + testing::ping(0, "x") + message("g");
+    constexpr std::uint64_t all = 7;
+    for (const socket_type type : {socket_type::pub, socket_type::xpub})
+        for (const bool discards : {false, true})
+            for (const std::uint64_t mark : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
+                SCOPED_TRACE(::testing::Message() << discards << " " << mark);
+                std::shared_ptr<counters> counts;
+                std::uint64_t delivered = 0;
+                {
+                    reader it(socket_of(type), mark);
+                    counts = it.counts;
+                    it.state.input = wire;
+                    (void)it.in.read(it.io.scratch, *it.peer);
+                    it.take();
+                    delivered = static_cast<std::uint64_t>(
+                        std::ranges::count_if(it.log, [](const octets &each) { return each[0] == '='; }));
+                    if (discards) {
+                        it.in.discard();
+                        (void)it.in.resume(*it.peer);
+                        it.state.input += wire;
+                        ASSERT_NO_FATAL_FAILURE(it.read());
+                    }
+                }
+                EXPECT_EQ(delivered + counts->get(counter::dropped_unread) +
+                              counts->get(counter::dropped_unwanted),
+                          discards ? 2 * all : all);
+            }
 }
 
 TEST(inbound, takes_a_peer_that_tells_no_subscriptions_for_one_of_everything) {

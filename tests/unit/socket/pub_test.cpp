@@ -491,6 +491,41 @@ TEST(xpub, passes_messages_from_upstream_on) {
     EXPECT_EQ(bench.subject->topics_count(), 1);
 }
 
+TEST(pub, counts_each_message_that_says_nothing_of_subscriptions) {
+    for (const bool only_first : {false, true}) {
+        pattern_bench bench(socket_type::pub);
+        bench.options.only_first_subscribe = only_first;
+        fake_peer a = bench.attach();
+        subscribe(bench, a, "command");
+        for (const frames &each : {frames{"u"}, {""}, {"u", "v"}, {on + "D"}, {on + "E", "u"}, {off + "D"}})
+            write_message(*a.far, each);
+        bench.deliver();
+        EXPECT_EQ(bench.counts.get(counter::dropped_unwanted), 3u);
+        write_message(*a.far, {"u", on + "C"});
+        bench.deliver();
+        EXPECT_EQ(bench.counts.get(counter::dropped_unwanted), 3u + only_first);
+        write_message(*a.far, {on + "F"});
+        write_message(*a.far, {"w"});
+        bench.deliver();
+        EXPECT_EQ(bench.counts.get(counter::dropped_unwanted), 4u + only_first);
+    }
+}
+
+TEST(xpub, counts_what_nobody_has_read_of_it_at_its_end) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    for (const frames &each : {frames{"1"}, {"2", "2"}, {on + "t"}, {"3", on + "C"}, {"4"}, {"5", "5"}})
+        write_message(*a.far, each);
+    bench.deliver();
+    EXPECT_EQ(bench.receive(), frames{"1"});
+    bench.subject->detach(*a.near);
+    frame_view view;
+    ASSERT_EQ(bench.subject->receive(view), error::none);  // the first frame of one
+    EXPECT_EQ(bench.counts.get(counter::dropped_unwanted), 0u);
+    bench.subject.reset();
+    EXPECT_EQ(bench.counts.get(counter::dropped_unwanted), 4u) << "not the first, and no subscription";
+}
+
 TEST(xpub, looks_for_subscriptions_in_first_frames_only_when_asked_to) {
     pattern_bench bench(socket_type::xpub);
     bench.options.only_first_subscribe = true;

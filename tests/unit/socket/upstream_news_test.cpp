@@ -166,6 +166,42 @@ TEST(upstream_news, ends_a_message_with_the_last_frame_that_is_told) {
         EXPECT_EQ(s.take(), expected);
 }
 
+TEST(upstream_news, knows_how_many_messages_it_has) {
+    shelf s;
+    const auto expect = [&](std::uint64_t messages, const char *taken) {
+        EXPECT_EQ(s.news.messages(), messages);
+        EXPECT_EQ(s.take(), taken);
+    };
+    s.add("1", false);
+    s.news.end_message();
+    s.tell(true, "no message");
+    s.tell_in_message("nor is this");
+    s.news.end_message();
+    s.add("2", true);
+    s.tell_in_message("in the middle");
+    s.add("3", false);
+    s.news.end_message();
+    s.add("4", true);
+    s.add("5", true);
+    s.tell_in_message("b");
+    s.tell_in_message("at the end");
+    s.news.end_message();
+    s.tell(true, "behind");
+    s.add("6", true);  // that is not all there
+    expect(3, "1");
+    expect(2, "+no message");
+    expect(2, "+nor is this");
+    expect(2, "2..");
+    expect(2, "+in the middle");
+    expect(2, "3");
+    expect(1, "4..");
+    expect(1, "5..");
+    expect(0, "+b");
+    expect(0, "+at the end");
+    expect(0, "+behind");
+    expect(0, "nothing");
+}
+
 TEST(upstream_news, gives_the_rest_of_a_message_that_is_being_read_whatever_happens_meanwhile) {
     shelf s;
     s.add("m", true);
