@@ -184,8 +184,9 @@ typedef struct zlink_stats_t {
     uint64_t dropped_unread;        /* received, and not taken before the socket was closed or
                                        disconnected */
     uint64_t dropped_unwanted;      /* replies that nobody waits for, requests without an
-                                       envelope; what a poll had found when the socket was
-                                       closed, or with ZMQ_CONFLATE a newer one came */
+                                       envelope, what is sent to a PUSH or PUB; what a poll, or an
+                                       XPUB, had ready when the socket was closed, or with
+                                       ZMQ_CONFLATE when a newer one came */
 
     uint64_t sends_blocked;            /* calls that waited for room */
     uint64_t send_blocked_nanoseconds; /* how long, together */
@@ -257,8 +258,8 @@ typedef struct zlink_stats_t {
     uint64_t io_writes;           /* ... writes; those of the application's threads are not
                                      counted */
     uint64_t io_busy_nanoseconds; /* their processor time */
-    uint64_t open_descriptors;    /* of I/O threads, sockets, connections and listeners; without
-                                     ZLINK_EVENT_FD and ZLINK_ROOM_FD */
+    uint64_t open_descriptors;    /* of I/O threads, sockets, connections and listeners, and
+                                     those of ZMQ_FD, ZLINK_EVENT_FD and ZLINK_ROOM_FD */
     uint64_t spare_octets;        /* of memory that is kept for the next messages */
 
     /* More ends of connections whose handshake was done. */

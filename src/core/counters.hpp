@@ -109,7 +109,7 @@ public:
         return values_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
     }
 
-    /// Descriptors of connections and listeners that are open now.
+    /// Descriptors of connections, listeners and event loops that are open now.
     void add_descriptors(int more) noexcept {
         descriptors_.fetch_add(more, std::memory_order_relaxed);
         if (whole_)

@@ -405,7 +405,8 @@ void add_thread_family(std::string &to, const thread_family &which, std::span<co
 void add_contexts(std::string &to, std::span<const context_line> contexts, bool is_open) {
     for (const thread_family &each : thread_families)
         add_thread_family(to, each, contexts, is_open);
-    to += "# HELP zlink_open_descriptors Descriptors of I/O threads, sockets, connections and listeners.\n"
+    to += "# HELP zlink_open_descriptors Descriptors of I/O threads, sockets, connections, listeners and "
+          "event loops.\n"
           "# TYPE zlink_open_descriptors gauge\n";
     for (const context_line &each : contexts) {
         to += "zlink_open_descriptors{context=\"";

@@ -65,14 +65,20 @@ bool is_subscription(byte_span command_body) noexcept {
 }
 
 /// The messages that end in what stands here; what is not whole at its end does not count.
-/// `of_subscriber`: subscriptions are messages, too.
-std::uint64_t messages_in(byte_span frames, bool of_subscriber) noexcept {
+/// `of_subscriber`: subscriptions between messages are such, too. `is_inside`: it begins, and then
+/// ends, within a message.
+std::uint64_t messages_in(byte_span frames, bool of_subscriber, bool &is_inside) noexcept {
     std::uint64_t messages = 0;
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         if (header.body_size > frames.size() - header.header_size)
             break;
         const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
-        messages += header.is_command() ? of_subscriber && is_subscription(body) : !header.has_more();
+        if (header.is_command()) {
+            messages += of_subscriber && !is_inside && is_subscription(body);
+        } else {
+            is_inside = header.has_more();
+            messages += !is_inside;
+        }
         frames = frames.subspan(header.header_size + body.size());
     }
     return messages;
@@ -86,16 +92,23 @@ inbound::inbound(const connection_environment &environment, stream &bytes) noexc
 
 /// All that was kept back goes with the connection.
 inbound::~inbound() {
+    bool is_inside = is_inside_message();
     if (has_held())
         for (const held_range &each : unfed_->held)
-            count_left({each.begin, each.end});
+            count_left({each.begin, each.end}, 0, is_inside);
 }
 
 /// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
 /// its socket.
 void inbound::count_left(byte_span frames, std::uint64_t counted) const noexcept {
-    const std::uint64_t messages =
-        receives_ == reception::none ? 0 : messages_in(frames, environment_.options.has_subscribers());
+    bool is_inside = is_inside_message();
+    count_left(frames, counted, is_inside);
+}
+
+void inbound::count_left(byte_span frames, std::uint64_t counted, bool &is_inside) const noexcept {
+    if (receives_ == reception::none)
+        return;
+    const std::uint64_t messages = messages_in(frames, environment_.options.has_subscribers(), is_inside);
     if (messages > counted)
         environment_.count(counter::dropped_unread, messages - counted);
 }
@@ -365,11 +378,11 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                                    : std::max<std::uint64_t>(pipe_->credit(), continues);
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
-            if (!deliver(owner, may_share, p, walked, continues)) {
-                count_left({p + walked.octets, end}, is_too_large());
+            p += deliver(owner, may_share, p, walked, continues);
+            if (!is_going_on()) {
+                count_left({p, end}, is_too_large());
                 return end;
             }
-            p += walked.octets;
         }
         const std::size_t whole = walked.next.header_size + static_cast<std::size_t>(walked.next.body_size);
         const bool is_whole = walked.next.header_size > 0 && whole <= static_cast<std::size_t>(end - p);
@@ -389,7 +402,8 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                 else if (take_command(*peer, {p + walked.next.header_size, p + whole}))
                     p += whole;
                 if (!is_going_on()) {
-                    count_left({p, end});
+                    // One that is too much for its message counts with that, whose end may follow.
+                    count_left({is_too_large() ? p + whole : p, end}, is_too_large());
                     return end;
                 }
                 if (is_paused())
@@ -406,6 +420,8 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
             return end;
         case walk_stop::too_big:
             fail_as_too_large();
+            if (walked.next.is_command())
+                p = is_whole ? p + whole : end;
             count_left({p, end}, !walked.next.is_command());
             return end;
         }
@@ -426,7 +442,7 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
         }
         if (!discards())
             return pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
-        count_thrown_away(!in_message_);
+        count_thrown_away(!is_inside_message());
         return true;
     }
     if (action.kind == conversation::action_kind::gap)
@@ -451,11 +467,12 @@ bool inbound::note_gap(std::uint64_t lost) noexcept {
 
 /// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one
 /// follow behind, hidden. `continues`: the first of them is not the first frame of its message.
-bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
-                      bool continues) noexcept {
+/// Returns the octets of those that it has done with: fewer than all only after a failure.
+std::size_t inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
+                             bool continues) noexcept {
     if (!has_receiver()) {
         count_thrown_away(walked.messages);
-        return true;
+        return walked.octets;
     }
     if (receives_ == reception::subscriptions)
         return sift({p, walked.octets});
@@ -471,20 +488,22 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     if (walked.message_octets > 0) {
         e = put({p, walked.message_octets}, walked.messages);
         if (failed(e)) {
-            count_left({p, walked.message_octets});
-        } else {
-            has_delivered_ = true;
-            pipe_->publish();
+            fail(e);
+            return 0;
         }
+        has_delivered_ = true;
+        pipe_->publish();
         continues = false;
     }
-    if (!failed(e) && rest > 0)
+    if (rest > 0)
         e = put({p + walked.message_octets, rest}, 0);
-    if (failed(e))
-        fail(e);
     if (walked.messages > 0)
         unfinished_ = 0;
-    return !failed(e) && count_unfinished(rest);
+    if (failed(e))
+        fail(e);
+    else
+        (void)count_unfinished(rest);
+    return walked.octets;
 }
 
 /// Messages of which nobody has got a part, or gets the rest.
@@ -518,24 +537,22 @@ void inbound::exceed_mark() noexcept {
 
 /// Gives the pipe what may be subscriptions. Frames are passed on one by one: between two
 /// subscriptions there may be messages that nobody takes.
-bool inbound::sift(byte_span frames) noexcept {
-    for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
-        const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
-        if (!sift_frame(header.has_more(), body)) {
-            count_left(frames);
-            return false;
-        }
-        frames = frames.subspan(header.header_size + body.size());
+std::size_t inbound::sift(byte_span frames) noexcept {
+    std::size_t done = 0;
+    for (frame_header header; get_frame_header(frames.data() + done, frames.size() - done, header);) {
+        const byte_span body =
+            frames.subspan(done + header.header_size, static_cast<std::size_t>(header.body_size));
+        if (!sift_frame(header.has_more(), body))
+            break;
+        done += header.header_size + body.size();
         if (subscription_sieve::wants(body))
             note_beyond_mark(header.header_size + body.size());
         if (!sieve_.is_inside())
             unfinished_ = 0;
-        else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size())) {
-            count_left(frames, 1);
-            return false;
-        }
+        else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size()))
+            break;
     }
-    return true;
+    return done;
 }
 
 /// Counts the message that ends here, if nothing of it is passed on.

@@ -198,10 +198,11 @@ private:
     void feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
     const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
     bool take_command(conversation &peer, byte_span body) noexcept;
-    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
-                 bool continues) noexcept;
+    std::size_t deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
+                        bool continues) noexcept;
     void count_thrown_away(std::uint64_t messages) const noexcept;
-    bool sift(byte_span frames) noexcept;
+    void count_left(byte_span frames, std::uint64_t counted, bool &is_inside) const noexcept;
+    std::size_t sift(byte_span frames) noexcept;
     bool sift_frame(bool has_more, byte_span body) noexcept;
     bool ends_unwanted(bool has_more, byte_span body) const noexcept;
     void deliver_offered() noexcept;

@@ -18,7 +18,9 @@
 
 namespace zlink {
 
-class mailbox final : public pipe_events, public std::enable_shared_from_this<mailbox> {
+/// In lines of its own: who waits for a message looks at it again and again, and what stands beside
+/// it may be what the sender writes.
+class alignas(64) mailbox final : public pipe_events, public std::enable_shared_from_this<mailbox> {
 public:
     enum class command_kind { readable, writable, closed, attach, drain_awaited, cut, stop };
     struct command {

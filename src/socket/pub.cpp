@@ -310,9 +310,9 @@ publisher::turn_end publisher::read_in_turn(pipe_end &pipe) {
 /// The rest of the message that is being read never comes; or there was no memory to act on its
 /// last frame.
 void publisher::drop_cut_message() noexcept {
-    if (has_frame_ && !frame_.is_command() && !frame_.has_more())
-        count_unwanted(!has_change_ && !may_be_change(frame_));
     const auto dropped = static_cast<std::uint32_t>(news_.drop_cut_message());
+    if (has_frame_ && !frame_.is_command() && !frame_.has_more())
+        count_unwanted(dropped > 0 || (!may_be_change(frame_) && (has_news_ || !has_change_)));
     reading_->slot.unread_frames -= dropped;
     reading_ = nullptr;
     has_frame_ = false;

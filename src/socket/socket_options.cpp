@@ -108,7 +108,8 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         int descriptor = -1;
         const int before = descriptors_of_loops();
         const error e = number == ZMQ_FD ? export_descriptor(descriptor) : export_level(number, descriptor);
-        counts_->add_descriptors(descriptors_of_loops() - before);
+        if (const int more = descriptors_of_loops() - before; more > 0)
+            counts_->add_descriptors(more);
         if (failed(e))
             return e;
         return store_int(descriptor, value, size);

@@ -54,6 +54,7 @@ enum class planted {
     uncounted_unroutable,
     uncounted_late,
     uncounted_unwanted,
+    uncounted_upstream,  // of these, one at a publisher
     uncounted_unread,
     uncounted_lingering,
     uncounted_gone,

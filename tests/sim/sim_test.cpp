@@ -318,9 +318,9 @@ TEST(planted, stream_that_is_kept_is_found) {
 TEST(planted, message_that_is_not_counted_is_found_by_runs_that_lose_some) {
     for (const planted missed :
          {planted::uncounted_full, planted::uncounted_nobody, planted::uncounted_unroutable,
-          planted::uncounted_late, planted::uncounted_unwanted, planted::uncounted_unread,
-          planted::uncounted_lingering, planted::uncounted_gone, planted::uncounted_sent,
-          planted::uncounted_received}) {
+          planted::uncounted_late, planted::uncounted_unwanted, planted::uncounted_upstream,
+          planted::uncounted_unread, planted::uncounted_lingering, planted::uncounted_gone,
+          planted::uncounted_sent, planted::uncounted_received}) {
         bool is_found = false;
         // See run_seed().
         for (std::uint64_t seed = 7; seed <= seed_count && !is_found; seed += 10) {

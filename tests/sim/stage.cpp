@@ -175,7 +175,11 @@ std::uint64_t stage::counted(const counters &which, counter what) const {
     for (const auto &[plant, where] : missed)
         if (where == what && world_.has_planted(plant))
             return found - 1;
-    return found;
+    const bool is_of_publishers = &which == &left_.counts_of(sim_context::group::pub) ||
+                                  &which == &left_.counts_of(sim_context::group::xpub);
+    const bool is_missed = is_of_publishers && what == counter::dropped_unwanted &&
+                           world_.has_planted(planted::uncounted_upstream);
+    return found - is_missed;
 }
 
 namespace {
