@@ -92,7 +92,7 @@ inbound::inbound(const connection_environment &environment, stream &bytes) noexc
 
 /// All that was kept back goes with the connection.
 inbound::~inbound() {
-    bool is_inside = is_inside_message();
+    bool is_inside = in_message_;
     if (has_held())
         for (const held_range &each : unfed_->held)
             count_left({each.begin, each.end}, 0, is_inside);
@@ -101,7 +101,7 @@ inbound::~inbound() {
 /// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
 /// its socket.
 void inbound::count_left(byte_span frames, std::uint64_t counted) const noexcept {
-    bool is_inside = is_inside_message();
+    bool is_inside = in_message_;
     count_left(frames, counted, is_inside);
 }
 
@@ -422,7 +422,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
             fail_as_too_large();
             if (walked.next.is_command())
                 p = is_whole ? p + whole : end;
-            count_left({p, end}, !walked.next.is_command());
+            count_left({p, end}, in_message_ || !walked.next.is_command());
             return end;
         }
     }
@@ -442,7 +442,7 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
         }
         if (!discards())
             return pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
-        count_thrown_away(!is_inside_message());
+        count_thrown_away(!in_message_);
         return true;
     }
     if (action.kind == conversation::action_kind::gap)

@@ -215,6 +215,19 @@ TEST(inbound, counts_each_subscription_once_wherever_it_ends) {
             }
 }
 
+TEST(inbound, counts_no_subscription_inside_of_a_message_that_is_thrown_away) {
+    const octets inside = part("\1a") + command_frame("SUBSCRIBE", "c") + message("b");
+    for (const socket_type type : {socket_type::pub, socket_type::xpub}) {
+        reader it(socket_of(type), 0);
+        it.state.input = part("\1a");
+        ASSERT_NO_FATAL_FAILURE(it.read());
+        it.in.discard();
+        it.state.input += message("b") + command_frame("SUBSCRIBE", "c") + inside;
+        ASSERT_NO_FATAL_FAILURE(it.read());
+        EXPECT_EQ(it.counts->get(counter::dropped_unread), 3u);
+    }
+}
+
 TEST(inbound, takes_a_peer_that_tells_no_subscriptions_for_one_of_everything) {
     for (const socket_type type : {socket_type::pub, socket_type::xpub}) {
         reader it(socket_of(type));
