@@ -90,6 +90,7 @@ private:
 struct sending_thread {
     time_point last{};                  // when it found a connection asleep, or had written for it
     unsigned writes_without_pause = 0;  // for connections that were asleep
+    bool has_waited = false;            // for whatever socket, since it wrote for one last
     duration in_large_writes{};         // spent so far writing large bodies for which it might wait
     spin_rest rest;
 };

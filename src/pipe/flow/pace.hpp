@@ -3,11 +3,12 @@
 // A message that finds the I/O thread asleep is written at once by its sender: that saves two
 // hand-overs. Messages that follow each other faster than a write costs go out many at a time, from
 // the I/O thread. The last moments decide: the time since the socket's last message that found a
-// sleeper, how many were published since, and whether the sender had to wait in between. A thread
-// that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and
-// then only what a peer is likely to wait for. The first message of a burst is left to the I/O
-// thread, too, which has to be woken for the others in any case: written at once it would cost a
-// write, and the reader a wait, more.
+// sleeper, how many were published since, and whether the sender had to wait in between, on this
+// socket or, as one that has a PULL beside its PUSH, on another. A thread that has many sockets may
+// be in a hurry though none of them is: it writes for a few in a row, and then only what a peer is
+// likely to wait for. The first message of a burst is left to the I/O thread, too, which has to be
+// woken for the others in any case: written at once it would cost a write, and the reader a wait,
+// more.
 // Threads:  the socket's.
 #pragma once
 
@@ -86,7 +87,10 @@ public:
         if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
-        const bool is_lone = !habit.begins_burst(messages, begun_, since, is_slow) && is_slow;
+        const bool begins_burst = habit.begins_burst(messages, begun_, since, is_slow);
+        // One to a wait: of several the others would follow, whoever has waited.
+        const bool is_answer = self.has_waited && messages == 1;
+        const bool is_lone = !begins_burst && (is_slow || is_answer);
         return is_awaited ||
                ((is_lone || has_waited_) && self.writes_without_pause < most_writes_without_pause);
     }
@@ -99,7 +103,7 @@ public:
         ++self.writes_without_pause;
         // One that was interrupted must not count for long.
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
-        has_waited_ = false;
+        has_waited_ = self.has_waited = false;
     }
     /// The write filled the stream. Looks whether there is room again (spin::body_end): `look()`
     /// goes on writing, and says whether it is done.
@@ -150,8 +154,9 @@ public:
         pace &pace_;
         const time_point begun_;
     };
-    /// The sender had to wait for something, most likely an answer.
-    void note_wait() noexcept { has_waited_ = true; }
+    /// The sender had to wait for something, most likely an answer. Its next message, by whatever
+    /// socket, is most likely one, too, if it sends one at a time.
+    void note_wait() noexcept { has_waited_ = how_.this_thread().has_waited = true; }
     /// Whether the sender of a large body may be kept a moment for want of room.
     void set_may_wait(bool on) noexcept { may_wait_ = on; }
     /// The wait for room of the send that has begun; null: there is none.

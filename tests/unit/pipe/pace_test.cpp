@@ -140,6 +140,19 @@ TEST_F(pace_test, a_sender_that_had_to_wait_writes_its_next_message_at_once) {
     EXPECT_FALSE(allows(subject, 1)) << "one wait counts for one write";
 }
 
+TEST_F(pace_test, a_thread_that_had_to_wait_by_one_socket_writes_its_next_message_by_another_at_once) {
+    learn(microseconds(10));
+    other.note_wait();
+    EXPECT_FALSE(allows(subject, 2)) << "more than one to a wait";
+    EXPECT_TRUE(allows(subject, 1));
+    subject.note_written(habit);
+    EXPECT_FALSE(allows(subject, 1)) << "one wait counts for one write";
+    subject.note_wait();
+    EXPECT_TRUE(allows(subject, 1));
+    subject.note_written(habit);
+    EXPECT_FALSE(allows(subject, 1));
+}
+
 TEST_F(pace_test, a_wait_counts_until_something_was_written) {
     learn(microseconds(10));
     subject.note_wait();
@@ -241,6 +254,12 @@ TEST_F(bursts_test, after_sixteen_the_first_message_is_left_to_the_thread_that_w
     for (; written < 100 && send_burst() == first::written; ++written)
         ;
     EXPECT_EQ(written, 16);
+}
+
+TEST_F(bursts_test, waits_by_another_socket_change_no_habit) {
+    begin_habit();
+    other.note_wait();
+    EXPECT_EQ(send_burst(), first::left);
 }
 
 TEST_F(bursts_test, one_in_seventeen_is_written_to_see_again) {
