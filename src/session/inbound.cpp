@@ -53,16 +53,6 @@ bool is_subscription(const conversation::action &action) noexcept {
     return action.kind == conversation::action_kind::subscribe ||
            action.kind == conversation::action_kind::cancel;
 }
-}  // namespace
-
-namespace {
-/// Whether a command is one that a publisher takes, and counts, like a message: of a subscription,
-/// or of the end of one.
-bool is_subscription(byte_span command_body) noexcept {
-    command said;
-    return parse_command(command_body, said) &&
-           (said.name == command_name::subscribe || said.name == command_name::cancel);
-}
 
 /// The messages that end in what stands here; what is not whole at its end does not count.
 /// `of_subscriber`: subscriptions between messages are such, too. `is_inside`: it begins, and then
@@ -74,7 +64,7 @@ std::uint64_t messages_in(byte_span frames, bool of_subscriber, bool &is_inside)
             break;
         const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
         if (header.is_command()) {
-            messages += of_subscriber && !is_inside && is_subscription(body);
+            messages += of_subscriber && !is_inside && is_subscription_command(body);
         } else {
             is_inside = header.has_more();
             messages += !is_inside;
@@ -420,8 +410,8 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
             return end;
         case walk_stop::too_big:
             fail_as_too_large();
-            if (walked.next.is_command())
-                p = is_whole ? p + whole : end;
+            if (walked.next.is_command() && is_whole)
+                p += whole;
             count_left({p, end}, in_message_ || !walked.next.is_command());
             return end;
         }

@@ -41,10 +41,13 @@ constexpr std::size_t most_frames_in_a_turn = 1024;
 class publisher final : public plain_pattern, private message_filter, private loss_events {
 public:
     explicit publisher(const pattern_environment &environment)
-        : options_(environment.options), host_(environment.host), counts_(environment.counts),
+        : options_(environment.options), host_(environment.host),
           peers_(environment.pool, environment.counts, this),
           has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
-    ~publisher() override { count_unwanted(news_.messages()); }
+    ~publisher() override {
+        for (std::uint64_t left = news_.messages(); left > 0; --left)
+            host_.count_drop(counter::dropped_unwanted);
+    }
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
@@ -123,10 +126,6 @@ private:
         return upstream_.may_subscribe() && frame.size > 0 && frame.data[0] <= in_band::subscribe;
     }
     void add_message_frame(pipe_end &pipe, const frame_view &frame);
-    void count_unwanted(std::uint64_t messages) noexcept {
-        if (counts_ && messages > 0)
-            counts_->add(counter::dropped_unwanted, messages);
-    }
     void change(pipe_end &pipe, const frame_view &frame);
     void tell(pipe_end &pipe, upstream_news::notice what);
     bool withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept;
@@ -139,7 +138,6 @@ private:
 
     settings &options_;
     pattern_host &host_;
-    counters *const counts_;  // null: nothing is counted
     fan_out peers_;
     subscriptions subscriptions_{true};  // what messages are matched against
     subscriptions requested_;            // manual: what the peers asked for
@@ -311,8 +309,9 @@ publisher::turn_end publisher::read_in_turn(pipe_end &pipe) {
 /// last frame.
 void publisher::drop_cut_message() noexcept {
     const auto dropped = static_cast<std::uint32_t>(news_.drop_cut_message());
-    if (has_frame_ && !frame_.is_command() && !frame_.has_more())
-        count_unwanted(dropped > 0 || (!may_be_change(frame_) && (has_news_ || !has_change_)));
+    const bool was_whole = has_frame_ && !frame_.is_command() && !frame_.has_more();
+    if (was_whole && (dropped > 0 || (!may_be_change(frame_) && (has_news_ || !has_change_))))
+        host_.count_drop(counter::dropped_unwanted);
     reading_->slot.unread_frames -= dropped;
     reading_ = nullptr;
     has_frame_ = false;
@@ -383,7 +382,8 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     if (upstream_.is_inside())
         return;
     news_.end_message();
-    count_unwanted(!std::exchange(has_change_, false) && !has_news_);
+    if (!std::exchange(has_change_, false) && !has_news_)
+        host_.count_drop(counter::dropped_unwanted);
 }
 
 /// A peer has come, or gone. The next one gets what waits for it, and hears that this may not be

@@ -58,6 +58,12 @@ bool parse_command(byte_span body, command &out) noexcept {
     return true;
 }
 
+bool is_subscription_command(byte_span body) noexcept {
+    command said;
+    return parse_command(body, said) &&
+           (said.name == command_name::subscribe || said.name == command_name::cancel);
+}
+
 bool parse_ping(byte_span data, ping_body &out) noexcept {
     byte_cursor cursor(data);
     if (!cursor.take_u16(out.ttl))

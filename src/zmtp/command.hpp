@@ -43,6 +43,9 @@ struct command {
 /// all letters.
 bool parse_command(byte_span body, command &out) noexcept;
 
+/// Whether the body of a command frame begins or ends a subscription.
+bool is_subscription_command(byte_span body) noexcept;
+
 struct ping_body {
     std::uint16_t ttl = 0;  // tenths of a second
     byte_span context;      // as sent; at most max_ping_context octets of it are echoed

@@ -319,27 +319,14 @@ void conversations::conduct() {
         check_counters();
 }
 
-/// Over inproc nothing else knows what becomes of each message that is sent.
 void conversations::check_counters() {
-    if (plan_.is_inproc)
-        for (const sim_context *each : {&left_, &right_})
-            if (const std::string why = each->unaccounted(); !why.empty())
-                world_.violate(promise::counts_once, why);
-    for (const bool is_left : {true, false}) {
-        tags sockets;
-        for (const member *each : side(is_left))
-            sockets[sim_context::group_of(each->options.type)].insert(each->tag);
-        const char *const name = is_left ? "left" : "right";
-        const sim_context &which = is_left ? left_ : right_;
-        if (!plan_.is_inproc)
-            stage::check_counters(name, which, sockets, plan_.looks.most_parts > 1);
-        if (plan_.is_inproc && !is_left)
-            continue;  // all of them are of the left
-        if (!plan_.is_publishing())
-            check_given(name, which);
-        check_taken(name, which);
-        check_upstream(name, which, plan_.is_inproc ? nullptr : &sockets);
-    }
+    tags left, right;
+    for (const member &each : members_)
+        (each.is_left ? left : right)[sim_context::group_of(each.options.type)].insert(each.tag);
+    check_sides(left, right,
+                {.is_inproc = plan_.is_inproc,
+                 .is_publishing = plan_.is_publishing(),
+                 .is_mistakable = plan_.looks.most_parts > 1});
 }
 
 verdict conversations::run() {

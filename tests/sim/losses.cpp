@@ -321,27 +321,12 @@ void losses::conduct() {
 }
 
 void losses::check() {
-    if (is_inproc_)
-        if (const std::string why = left_.unaccounted(); !why.empty())
-            world_.violate(promise::counts_once, why);
     if (is_publishing())
         check_wanted();
-    for (const bool is_left : {true, false}) {
-        const char *const name = is_left ? "left" : "right";
-        const sim_context &which = is_left ? left_ : right_;
-        tags sockets;
-        for (const player &each : players_)
-            if (each.is_left == is_left)
-                sockets[sim_context::group_of(each.options.type)].insert(each.tag);
-        if (!is_inproc_)
-            check_counters(name, which, sockets);
-        else if (!is_left)
-            continue;  // all of them are of the left
-        if (!is_publishing())
-            check_given(name, which);
-        check_taken(name, which);
-        check_upstream(name, which, is_inproc_ ? nullptr : &sockets);
-    }
+    tags left, right;
+    for (const player &each : players_)
+        (each.is_left ? left : right)[sim_context::group_of(each.options.type)].insert(each.tag);
+    check_sides(left, right, {.is_inproc = is_inproc_, .is_publishing = is_publishing()});
 }
 
 verdict losses::run() {

@@ -73,12 +73,11 @@ private:
         kept_.clear();
     }
     void count(bool has_more, bool is_command, byte_span body, found &to) {
-        command said;
         if (!is_command) {
             to.messages += !has_more;
             is_in_message_ = has_more;
-        } else if (!is_in_message_ && parse_command(body, said)) {
-            to.subscriptions += said.name == command_name::subscribe || said.name == command_name::cancel;
+        } else if (!is_in_message_) {
+            to.subscriptions += is_subscription_command(body);
         }
     }
     /// One that no key opens has nothing in it.

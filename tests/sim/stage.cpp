@@ -309,6 +309,27 @@ void stage::check_upstream(const std::string &name, const sim_context &which, co
                          unopened(*sockets, pub));
 }
 
+/// Over inproc nothing else knows what becomes of each message that is sent.
+void stage::check_sides(const tags &left, const tags &right, const run_kind &how) {
+    if (how.is_inproc)
+        for (const sim_context *each : {&left_, &right_})
+            if (const std::string why = each->unaccounted(); !why.empty())
+                world_.violate(promise::counts_once, why);
+    for (const bool is_left : {true, false}) {
+        const char *const name = is_left ? "left" : "right";
+        const sim_context &which = is_left ? left_ : right_;
+        const tags &sockets = is_left ? left : right;
+        if (!how.is_inproc)
+            check_counters(name, which, sockets, how.is_mistakable);
+        else if (!is_left)
+            continue;  // all of them are of the left
+        if (!how.is_publishing)
+            check_given(name, which);
+        check_taken(name, which);
+        check_upstream(name, which, how.is_inproc ? nullptr : &sockets);
+    }
+}
+
 void stage::check_leftovers() {
     const auto left = [&](std::uint64_t count, const char *what) {
         if (count)

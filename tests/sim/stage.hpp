@@ -50,14 +50,15 @@ protected:
     /// the socket does not.
     void check_counters(const std::string &name, const sim_context &which, const tags &sockets,
                         bool mistakable = false);
-    /// Likewise, against what its application has given to the sockets, and taken from them.
-    void check_given(const std::string &name, const sim_context &which);
     /// Publishers of both sides, and subscribers that send to them.
     void check_wanted();
-    void check_taken(const std::string &name, const sim_context &which);
-    /// Likewise for publishers. `sockets`: over the network; over inproc subscriptions are no
-    /// messages.
-    void check_upstream(const std::string &name, const sim_context &which, const tags *sockets);
+    struct run_kind {
+        bool is_inproc;  // all sockets are of the left process
+        bool is_publishing;
+        bool is_mistakable = false;  // as in check_counters()
+    };
+    /// Promise 19 for both sides, but for check_wanted().
+    void check_sides(const tags &left, const tags &right, const run_kind &how);
 
     /// Runs the actors to their end, and looks for what is left.
     verdict play(const std::string &story);
@@ -73,6 +74,12 @@ protected:
 
 private:
     void check_leftovers();
+    /// Likewise, against what its application has given to the sockets, and taken from them.
+    void check_given(const std::string &name, const sim_context &which);
+    void check_taken(const std::string &name, const sim_context &which);
+    /// Likewise for publishers. `sockets`: over the network; over inproc subscriptions are no
+    /// messages.
+    void check_upstream(const std::string &name, const sim_context &which, const tags *sockets);
     void check_read(const std::string &name, const sim_context &which, const tags &sockets, bool mistakable);
     std::uint64_t unopened(const tags &sockets, sim_context::group to) const;
     std::uint64_t came(const tags &sockets, sim_context::group to,

@@ -24,7 +24,7 @@ class pattern_bench : public pattern_host {
 public:
     explicit pattern_bench(socket_type type) {
         options.type = type;
-        subject = make_pattern({options, *this, network.pool, random, subscriptions, &counts});
+        subject = make_pattern({options, *this, network.pool, random, subscriptions});
     }
 
     void finished(pipe_end &pipe) noexcept override {
@@ -130,10 +130,7 @@ public:
     counting_random random;
     std::shared_ptr<subscription_set> subscriptions = std::make_shared<subscription_set>();
     std::vector<pipe_end *> done;
-    // Messages that ended unread, but for those without room: as the host was told, and as the
-    // pattern has counted for itself.
-    std::vector<counter> drops;
-    counters counts;
+    std::vector<counter> drops;  // messages that ended unread, but for those without room
     bool must_rescan = false;
     bool goes_on = false;
     error last_error = error::none;

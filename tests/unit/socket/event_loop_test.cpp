@@ -63,6 +63,13 @@ protected:
         EXPECT_EQ(receive(ZMQ_DONTWAIT), "answer");
         EXPECT_FALSE(has_input());
     }
+    /// Asks so many times, so far apart.
+    void ask_again(int times, duration apart) {
+        for (int i = 0; i < times; ++i) {
+            clock.at += apart;
+            ask();
+        }
+    }
     /// Talks with its peer until that is leased.
     void talk(const test::frames &answer = {"answer"}) {
         for (int i = 0; i < 10 && peer->owns_reading(); ++i) {
@@ -138,10 +145,7 @@ TEST_F(event_loop_test, hears_of_what_the_io_thread_reads_once_that_has_the_stre
 
 TEST_F(event_loop_test, that_comes_seldom_does_not_ask) {
     export_descriptor();
-    for (int i = 0; i < 40; ++i) {
-        clock.at += 5ms;
-        ask();
-    }
+    ask_again(40, 5ms);
     EXPECT_TRUE(peer->owns_reading());
 }
 
@@ -166,10 +170,7 @@ TEST_F(event_loop_test, gives_back_what_a_call_that_waits_would_not_hear_of) {
         return error::none;
     };
     EXPECT_EQ(receive(), "x");
-    for (int i = 0; i < 100; ++i) {
-        clock.at += 100us;
-        ask();
-    }
+    ask_again(100, 100us);
     EXPECT_TRUE(peer->owns_reading()) << "it may wait so again";
 }
 
@@ -180,10 +181,7 @@ TEST_F(event_loop_test, gives_back_what_a_level_would_not_tell_of) {
     std::size_t size = sizeof level;
     ASSERT_EQ(self->get_option(ZLINK_EVENT_FD, &level, &size), error::none);
     EXPECT_TRUE(peer->owns_reading());
-    for (int i = 0; i < 40; ++i) {
-        clock.at += 100us;
-        ask();
-    }
+    ask_again(40, 100us);
     EXPECT_TRUE(peer->owns_reading());
     calm_down();
     arrive({"for the I/O thread"});
@@ -255,10 +253,7 @@ TEST_F(event_loop_test, does_without_where_the_system_has_no_descriptor_left) {
     wait.has_loops = true;
     export_descriptor();
     EXPECT_EQ(descriptor, first);
-    for (int i = 0; i < 40; ++i) {
-        clock.at += 100us;
-        ask();
-    }
+    ask_again(40, 100us);
     EXPECT_TRUE(peer->owns_reading());
     calm_down();
     peer->publish({"x"});
